@@ -15670,7 +15670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x2b968ec0e3086d7e),
+        .content_hash = UINT64_C(0x873e4dd287669a1e),
         .vectorized = 0,
     },
     {
@@ -15681,7 +15681,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x2b968ec0e3086d7e),
+        .content_hash = UINT64_C(0x873e4dd287669a1e),
         .vectorized = 0,
     },
     {
@@ -15692,7 +15692,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0x188961077a17ac2c),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -15703,7 +15703,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x188961077a17ac2c),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -15714,7 +15714,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0x188961077a17ac2c),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -15725,7 +15725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0x188961077a17ac2c),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -15736,7 +15736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0xc49e73db44bd58d8),
+        .content_hash = UINT64_C(0x48a1ae2a8591936a),
         .vectorized = 1,
     },
     {
@@ -15747,7 +15747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -15758,7 +15758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -15769,7 +15769,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_21,
-        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -15780,7 +15780,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_23,
-        .content_hash = UINT64_C(0xfb0934d429b3b4aa),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -15791,7 +15791,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_27,
-        .content_hash = UINT64_C(0x71fd99bdbf98828e),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -15802,7 +15802,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_33,
-        .content_hash = UINT64_C(0x71fd99bdbf98828e),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -15813,7 +15813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_34,
-        .content_hash = UINT64_C(0x71fd99bdbf98828e),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -15824,7 +15824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_35,
-        .content_hash = UINT64_C(0x71fd99bdbf98828e),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -15835,7 +15835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_36,
-        .content_hash = UINT64_C(0x48760b593ad06c06),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -15846,7 +15846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_40,
-        .content_hash = UINT64_C(0x48760b593ad06c06),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -15857,7 +15857,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_42,
-        .content_hash = UINT64_C(0x48760b593ad06c06),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -15868,7 +15868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_44,
-        .content_hash = UINT64_C(0x48760b593ad06c06),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -15879,7 +15879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_46,
-        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -15890,7 +15890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_47,
-        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -15901,7 +15901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_48,
-        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -15912,7 +15912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_49,
-        .content_hash = UINT64_C(0x7a0f3bef092ca8ca),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -15923,7 +15923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_50,
-        .content_hash = UINT64_C(0x917b398499633625),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -15934,7 +15934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_54,
-        .content_hash = UINT64_C(0x917b398499633625),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -15945,7 +15945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_56,
-        .content_hash = UINT64_C(0x917b398499633625),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -15956,7 +15956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_58,
-        .content_hash = UINT64_C(0x917b398499633625),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -15967,7 +15967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_60,
-        .content_hash = UINT64_C(0x3007fb4b0c734061),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -15978,7 +15978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_61,
-        .content_hash = UINT64_C(0x3007fb4b0c734061),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -15989,7 +15989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_62,
-        .content_hash = UINT64_C(0x3007fb4b0c734061),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -16000,7 +16000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_63,
-        .content_hash = UINT64_C(0x3007fb4b0c734061),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -16011,7 +16011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_64,
-        .content_hash = UINT64_C(0x1f5e3dbe53526d1a),
+        .content_hash = UINT64_C(0x026f1fd9a958cff8),
         .vectorized = 1,
     },
     {
@@ -16022,7 +16022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xe732f79b95836daa),
+        .content_hash = UINT64_C(0xf5c1a598b50f49c8),
         .vectorized = 0,
     },
     {
@@ -16033,7 +16033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar,
         .features = 0,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xe732f79b95836daa),
+        .content_hash = UINT64_C(0xf5c1a598b50f49c8),
         .vectorized = 0,
     },
     {
@@ -16044,7 +16044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xc58af99b969d660e),
+        .content_hash = UINT64_C(0x32295b3b01d9250a),
         .vectorized = 1,
     },
     {
@@ -16055,7 +16055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xc58af99b969d660e),
+        .content_hash = UINT64_C(0x32295b3b01d9250a),
         .vectorized = 1,
     },
     {
@@ -16066,7 +16066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_74,
-        .content_hash = UINT64_C(0x9fc2cb0ba3093c26),
+        .content_hash = UINT64_C(0x0b5fefaeffa28598),
         .vectorized = 1,
     },
     {
@@ -16077,7 +16077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x44b8acb1a13de0cb),
+        .content_hash = UINT64_C(0x7a5adaab2329d66b),
         .vectorized = 1,
     },
     {
@@ -16088,7 +16088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x44b8acb1a13de0cb),
+        .content_hash = UINT64_C(0x7a5adaab2329d66b),
         .vectorized = 1,
     },
     {
@@ -16099,7 +16099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_71,
-        .content_hash = UINT64_C(0xdbaef68e971a479d),
+        .content_hash = UINT64_C(0x778bbd315150bac7),
         .vectorized = 1,
     },
     {
@@ -16110,7 +16110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_99,
-        .content_hash = UINT64_C(0xdbaef68e971a479d),
+        .content_hash = UINT64_C(0x778bbd315150bac7),
         .vectorized = 1,
     },
     {
@@ -16121,7 +16121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_75,
-        .content_hash = UINT64_C(0x89673acf931c074c),
+        .content_hash = UINT64_C(0x55c620098643af2c),
         .vectorized = 1,
     },
     {
@@ -16132,7 +16132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_104,
-        .content_hash = UINT64_C(0x89673acf931c074c),
+        .content_hash = UINT64_C(0x55c620098643af2c),
         .vectorized = 1,
     },
     {
@@ -16143,7 +16143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_77,
-        .content_hash = UINT64_C(0x02ce5e24371711ba),
+        .content_hash = UINT64_C(0x99f845811f34653a),
         .vectorized = 1,
     },
     {
@@ -16154,7 +16154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_106,
-        .content_hash = UINT64_C(0x02ce5e24371711ba),
+        .content_hash = UINT64_C(0x99f845811f34653a),
         .vectorized = 1,
     },
     {
@@ -16165,7 +16165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_78,
-        .content_hash = UINT64_C(0xab2902f35873de21),
+        .content_hash = UINT64_C(0xe4f02adebe6c2c03),
         .vectorized = 1,
     },
     {
@@ -16176,7 +16176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0xab2902f35873de21),
+        .content_hash = UINT64_C(0xe4f02adebe6c2c03),
         .vectorized = 1,
     },
     {
@@ -16187,7 +16187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_80,
-        .content_hash = UINT64_C(0x4e6809c88ecf5195),
+        .content_hash = UINT64_C(0x9fd81f13e0934f3d),
         .vectorized = 1,
     },
     {
@@ -16198,7 +16198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_108,
-        .content_hash = UINT64_C(0x4e6809c88ecf5195),
+        .content_hash = UINT64_C(0x9fd81f13e0934f3d),
         .vectorized = 1,
     },
     {
@@ -16209,7 +16209,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0xb8973504017bd3ca),
+        .content_hash = UINT64_C(0xfa25a61df0d67b0c),
         .vectorized = 1,
     },
     {
@@ -16220,7 +16220,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_109,
-        .content_hash = UINT64_C(0xb8973504017bd3ca),
+        .content_hash = UINT64_C(0xfa25a61df0d67b0c),
         .vectorized = 1,
     },
     {
@@ -16231,7 +16231,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0x151b4ed85601817a),
+        .content_hash = UINT64_C(0x8318a77618f26652),
         .vectorized = 1,
     },
     {
@@ -16242,7 +16242,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_111,
-        .content_hash = UINT64_C(0x151b4ed85601817a),
+        .content_hash = UINT64_C(0x8318a77618f26652),
         .vectorized = 1,
     },
     {
@@ -16253,7 +16253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x7acdb81a3e5c77f4),
+        .content_hash = UINT64_C(0xf4446c7a62c6a392),
         .vectorized = 1,
     },
     {
@@ -16264,7 +16264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_112,
-        .content_hash = UINT64_C(0x7acdb81a3e5c77f4),
+        .content_hash = UINT64_C(0xf4446c7a62c6a392),
         .vectorized = 1,
     },
     {
@@ -16275,7 +16275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_85,
-        .content_hash = UINT64_C(0x69d2f91b2939774c),
+        .content_hash = UINT64_C(0x6c9ccaa81ce8ccb4),
         .vectorized = 1,
     },
     {
@@ -16286,7 +16286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_87,
-        .content_hash = UINT64_C(0xb5cd671ad65d41ba),
+        .content_hash = UINT64_C(0xc908a5e5b4e3e4d8),
         .vectorized = 1,
     },
     {
@@ -16297,7 +16297,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_89,
-        .content_hash = UINT64_C(0xf8664f23e1af1e7e),
+        .content_hash = UINT64_C(0xb57a901e328ef9dc),
         .vectorized = 1,
     },
     {
@@ -16308,7 +16308,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_92,
-        .content_hash = UINT64_C(0x78209a476d5eaf6b),
+        .content_hash = UINT64_C(0xd476bc10423452c3),
         .vectorized = 1,
     },
     {
@@ -16319,7 +16319,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_81,
-        .content_hash = UINT64_C(0x235347667168b664),
+        .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
     },
     {
@@ -16330,7 +16330,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_83,
-        .content_hash = UINT64_C(0xa90d9e2db9027440),
+        .content_hash = UINT64_C(0x6d0e40f96eb100f8),
         .vectorized = 1,
     },
     {
@@ -16341,7 +16341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_84,
-        .content_hash = UINT64_C(0x4a81b96f9ef16bda),
+        .content_hash = UINT64_C(0x2903e3f9559b7cf0),
         .vectorized = 1,
     },
     {
@@ -16352,7 +16352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_94,
-        .content_hash = UINT64_C(0x9a6ff859778f8d03),
+        .content_hash = UINT64_C(0xa5e2b3b92918bbfb),
         .vectorized = 1,
     },
     {
@@ -16363,7 +16363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_96,
-        .content_hash = UINT64_C(0x14f25a111c07432b),
+        .content_hash = UINT64_C(0x17991488b7280f03),
         .vectorized = 1,
     },
     {
@@ -16374,7 +16374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_98,
-        .content_hash = UINT64_C(0xff11e8b98eb45531),
+        .content_hash = UINT64_C(0xeb93b25f89d26863),
         .vectorized = 1,
     },
     {
@@ -16385,7 +16385,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_101,
-        .content_hash = UINT64_C(0x057343ca1393882b),
+        .content_hash = UINT64_C(0xba6a224c2bf9cbd3),
         .vectorized = 1,
     },
     {
@@ -16396,7 +16396,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qai8dxp4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_103,
-        .content_hash = UINT64_C(0xe5db3113c8232e08),
+        .content_hash = UINT64_C(0x66bf081bf8538346),
         .vectorized = 1,
     },
     {
@@ -16913,7 +16913,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x62ebd86d1d80999f),
+        .content_hash = UINT64_C(0x1bf317c32209224f),
         .vectorized = 1,
     },
     {
@@ -16924,7 +16924,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x7635456e39068147),
+        .content_hash = UINT64_C(0x9d503616605674e7),
         .vectorized = 0,
     },
     {
@@ -16935,7 +16935,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_1_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0xb4a1ad98e854e4d7),
+        .content_hash = UINT64_C(0x1f2d89e6fe6323ed),
         .vectorized = 0,
     },
     {
@@ -16946,7 +16946,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0xcb9b7f41091db246),
+        .content_hash = UINT64_C(0xa85a6fe06d31a4e0),
         .vectorized = 1,
     },
     {
@@ -16957,7 +16957,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0xa9a3beeccfcc10c0),
+        .content_hash = UINT64_C(0xf3900f8d83e022f6),
         .vectorized = 0,
     },
     {
@@ -16968,7 +16968,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_1_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_2,
-        .content_hash = UINT64_C(0x7d10368f71935128),
+        .content_hash = UINT64_C(0xc4e4991a2e16fb5c),
         .vectorized = 0,
     },
     {
@@ -16979,7 +16979,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x8f65c1931c88ee78),
+        .content_hash = UINT64_C(0xbd6aa997e3effa7a),
         .vectorized = 1,
     },
     {
@@ -16990,7 +16990,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x70792880ac50d546),
+        .content_hash = UINT64_C(0xd36bca46faddb96a),
         .vectorized = 0,
     },
     {
@@ -17001,7 +17001,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_1_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0x18cd4f23660eef82),
+        .content_hash = UINT64_C(0x93b566f37a2a4ba8),
         .vectorized = 0,
     },
     {
@@ -17012,7 +17012,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x9aa200bfa3a92448),
+        .content_hash = UINT64_C(0xc16c43e952b40c7c),
         .vectorized = 0,
     },
     {
@@ -17023,7 +17023,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0x3c755c5532d5c343),
+        .content_hash = UINT64_C(0x5ac8f2f007e668f7),
         .vectorized = 0,
     },
     {
@@ -17034,7 +17034,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_bf16_f32p4x1_scalar,
         .features = 0,
         .layout = &layout_4,
-        .content_hash = UINT64_C(0xd706a63392c85d05),
+        .content_hash = UINT64_C(0x8d8eca9a74cb4371),
         .vectorized = 0,
     },
     {
@@ -17045,7 +17045,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0x421d8a9768c260bd),
+        .content_hash = UINT64_C(0x9b76482357c03fad),
         .vectorized = 1,
     },
     {
@@ -17056,7 +17056,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0xaa5f74ea5d150286),
+        .content_hash = UINT64_C(0x88b01198b6a2c9f0),
         .vectorized = 0,
     },
     {
@@ -17067,7 +17067,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_bf16_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_5,
-        .content_hash = UINT64_C(0xf6a976cc9aede08e),
+        .content_hash = UINT64_C(0xe7fb458da5a90880),
         .vectorized = 0,
     },
     {
@@ -17078,7 +17078,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0x49e6da1962d7d246),
+        .content_hash = UINT64_C(0xfe8de659d3c09b8c),
         .vectorized = 1,
     },
     {
@@ -17089,7 +17089,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0xa1270f1669cc59a7),
+        .content_hash = UINT64_C(0x2372af4f8b2c523f),
         .vectorized = 0,
     },
     {
@@ -17100,7 +17100,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_bf16_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_6,
-        .content_hash = UINT64_C(0xce6291edeeb396f7),
+        .content_hash = UINT64_C(0x0acbd74b8f988b7b),
         .vectorized = 0,
     },
     {
@@ -17111,7 +17111,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0x5aa496f0225a00fd),
+        .content_hash = UINT64_C(0x336329c0a35c2ebf),
         .vectorized = 1,
     },
     {
@@ -17122,7 +17122,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0xcb136a7dc419a0f8),
+        .content_hash = UINT64_C(0xdd1c25106a7e918c),
         .vectorized = 0,
     },
     {
@@ -17133,7 +17133,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_7,
-        .content_hash = UINT64_C(0xaef6a062fe2e7830),
+        .content_hash = UINT64_C(0xba5f524701df540c),
         .vectorized = 0,
     },
     {
@@ -17144,7 +17144,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x968b91049a112d5b),
+        .content_hash = UINT64_C(0x3c079df5a6647d59),
         .vectorized = 0,
     },
     {
@@ -17155,7 +17155,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x39f76d9ff5fc3657),
+        .content_hash = UINT64_C(0x517a14aebcc68793),
         .vectorized = 0,
     },
     {
@@ -17166,7 +17166,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_8,
-        .content_hash = UINT64_C(0x1b4edda2469764a8),
+        .content_hash = UINT64_C(0xf448ef00c5213e62),
         .vectorized = 0,
     },
     {
@@ -17177,7 +17177,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x7213e51ea312e1e3),
+        .content_hash = UINT64_C(0x91743349857d371f),
         .vectorized = 0,
     },
     {
@@ -17188,7 +17188,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xf67a9166116d9fac),
+        .content_hash = UINT64_C(0xe1e0160899c62a18),
         .vectorized = 0,
     },
     {
@@ -17199,7 +17199,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p8svlx1_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x276f801f8b3353ea),
+        .content_hash = UINT64_C(0xb5ca9e4b134a8f0e),
         .vectorized = 0,
     },
     {
@@ -17210,7 +17210,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xdac7c6ef2806bfd9),
+        .content_hash = UINT64_C(0x864d1d8e2ffcc9cd),
         .vectorized = 0,
     },
     {
@@ -17221,7 +17221,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x74c5efceb3d535bc),
+        .content_hash = UINT64_C(0x9e694da6e13e80e0),
         .vectorized = 0,
     },
     {
@@ -17232,7 +17232,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p8svlx1_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x4d52d76258c88732),
+        .content_hash = UINT64_C(0x23a12b1d7d1922be),
         .vectorized = 0,
     },
     {
@@ -17243,7 +17243,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xc15409a4653bbfaa),
+        .content_hash = UINT64_C(0x4f738bc3b1d22c6e),
         .vectorized = 0,
     },
     {
@@ -17254,7 +17254,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q4_0_qsi4c32p4x4_scalar,
         .features = 0,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xa48247d273afe56e),
+        .content_hash = UINT64_C(0xf8f1d34c396d663a),
         .vectorized = 0,
     },
     {
@@ -17265,7 +17265,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_bf16,
         .features = 0,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0xe0ac602a19710264),
+        .content_hash = UINT64_C(0x3d91b40427181d80),
         .vectorized = 0,
     },
     {
@@ -17276,7 +17276,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32,
         .features = 0,
         .layout = &layout_14,
-        .content_hash = UINT64_C(0x9b08c6e8e41b69cd),
+        .content_hash = UINT64_C(0x2289974db3808b27),
         .vectorized = 0,
     },
     {
@@ -17287,7 +17287,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64_bf16,
         .features = 0,
         .layout = &layout_16,
-        .content_hash = UINT64_C(0xf58c00d9dacdb41d),
+        .content_hash = UINT64_C(0x13d1bfdc3fa43e71),
         .vectorized = 0,
     },
     {
@@ -17298,7 +17298,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0xdce0fc1ae68f5f42),
+        .content_hash = UINT64_C(0x372b1dd94cbab8c2),
         .vectorized = 1,
     },
     {
@@ -17309,7 +17309,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x40a62825526fb589),
+        .content_hash = UINT64_C(0x1ae5e32a64416a6f),
         .vectorized = 1,
     },
     {
@@ -17320,7 +17320,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x8fc3405ec54d0876),
+        .content_hash = UINT64_C(0xe6021aadcccf4af6),
         .vectorized = 1,
     },
     {
@@ -17331,7 +17331,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0x26d338bbcc3557f3),
+        .content_hash = UINT64_C(0x82390160eecce3c7),
         .vectorized = 1,
     },
     {
@@ -17342,7 +17342,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_20,
-        .content_hash = UINT64_C(0x7dbf865d0f984474),
+        .content_hash = UINT64_C(0xaf6d4cd0754d4c5c),
         .vectorized = 1,
     },
     {
@@ -17353,7 +17353,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_22,
-        .content_hash = UINT64_C(0x107dde8bf15629e0),
+        .content_hash = UINT64_C(0x27030c0f0ecb07ce),
         .vectorized = 1,
     },
     {
@@ -17364,7 +17364,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0xf2493126a7dc24d0),
+        .content_hash = UINT64_C(0x16fa822a623cb170),
         .vectorized = 1,
     },
     {
@@ -17375,7 +17375,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0xcc1713b81e7affce),
+        .content_hash = UINT64_C(0x9401a98edbe3565a),
         .vectorized = 1,
     },
     {
@@ -17386,7 +17386,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x8fea6e934b65336a),
+        .content_hash = UINT64_C(0xbda31eb6efe871b4),
         .vectorized = 1,
     },
     {
@@ -17397,7 +17397,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0x211a85d7d35bcfe8),
+        .content_hash = UINT64_C(0x5be7bf3ae525d5bc),
         .vectorized = 1,
     },
     {
@@ -17408,7 +17408,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_29,
-        .content_hash = UINT64_C(0x7625203f20c25364),
+        .content_hash = UINT64_C(0x5aa0c93f6e4774b8),
         .vectorized = 1,
     },
     {
@@ -17419,7 +17419,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0x7f777aaef6a13c48),
+        .content_hash = UINT64_C(0x7e66905e6f93ded0),
         .vectorized = 1,
     },
     {
@@ -17430,7 +17430,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_31,
-        .content_hash = UINT64_C(0xa44841766439ece8),
+        .content_hash = UINT64_C(0x9da16d55a668ee4a),
         .vectorized = 1,
     },
     {
@@ -17441,7 +17441,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_32,
-        .content_hash = UINT64_C(0xc7c0854489ef9c65),
+        .content_hash = UINT64_C(0x9621d4f36b6909dd),
         .vectorized = 1,
     },
     {
@@ -17452,7 +17452,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0x43107e91661eb6c6),
+        .content_hash = UINT64_C(0x5f332009a7afc362),
         .vectorized = 1,
     },
     {
@@ -17463,7 +17463,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_37,
-        .content_hash = UINT64_C(0xc6c8ce66860e10b1),
+        .content_hash = UINT64_C(0x17c1a1bd8ba9e30f),
         .vectorized = 1,
     },
     {
@@ -17474,7 +17474,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_38,
-        .content_hash = UINT64_C(0xdebd3a5f946f40a4),
+        .content_hash = UINT64_C(0x66544eeec4cb5c30),
         .vectorized = 1,
     },
     {
@@ -17485,7 +17485,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_39,
-        .content_hash = UINT64_C(0xa799e62c943bbf41),
+        .content_hash = UINT64_C(0x1c10a06f5f217bfd),
         .vectorized = 1,
     },
     {
@@ -17496,7 +17496,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_41,
-        .content_hash = UINT64_C(0x3554f8e55d185513),
+        .content_hash = UINT64_C(0x5b644cf3bfb1c58b),
         .vectorized = 1,
     },
     {
@@ -17507,7 +17507,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_43,
-        .content_hash = UINT64_C(0xb94a307c25b452da),
+        .content_hash = UINT64_C(0xca8ef9a69aad8d54),
         .vectorized = 1,
     },
     {
@@ -17518,7 +17518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_45,
-        .content_hash = UINT64_C(0x451a648f812c47c8),
+        .content_hash = UINT64_C(0xddc5bde902a9b8e8),
         .vectorized = 1,
     },
     {
@@ -17529,7 +17529,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0xa38d340bc687ca4e),
+        .content_hash = UINT64_C(0xa4aa1b2983a1b42a),
         .vectorized = 1,
     },
     {
@@ -17540,7 +17540,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_51,
-        .content_hash = UINT64_C(0x19c95387f73f2ea6),
+        .content_hash = UINT64_C(0xbfd06be1f987b1ac),
         .vectorized = 1,
     },
     {
@@ -17551,7 +17551,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_52,
-        .content_hash = UINT64_C(0x9ed5fa9f0905b141),
+        .content_hash = UINT64_C(0x948de2124eef78fd),
         .vectorized = 1,
     },
     {
@@ -17562,7 +17562,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_53,
-        .content_hash = UINT64_C(0xcd373bff30207cad),
+        .content_hash = UINT64_C(0x07f0aa76684fae8d),
         .vectorized = 1,
     },
     {
@@ -17573,7 +17573,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_55,
-        .content_hash = UINT64_C(0x11432995da2ef33a),
+        .content_hash = UINT64_C(0x2b617545ed5c7882),
         .vectorized = 1,
     },
     {
@@ -17584,7 +17584,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_57,
-        .content_hash = UINT64_C(0xef72c307ef1f3f57),
+        .content_hash = UINT64_C(0xdeb7f5ec206d142d),
         .vectorized = 1,
     },
     {
@@ -17595,7 +17595,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_59,
-        .content_hash = UINT64_C(0x12b4acc753049059),
+        .content_hash = UINT64_C(0xd87a585d9af729c1),
         .vectorized = 1,
     },
     {
@@ -17606,7 +17606,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x53a7505d66c080e4),
+        .content_hash = UINT64_C(0x77ec824328aef970),
         .vectorized = 0,
     },
     {
@@ -17617,7 +17617,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_65,
-        .content_hash = UINT64_C(0x22e461bcb81be360),
+        .content_hash = UINT64_C(0xb1b7419807ebe4dc),
         .vectorized = 0,
     },
     {
@@ -17628,7 +17628,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_66,
-        .content_hash = UINT64_C(0xf0e01caa43778a5a),
+        .content_hash = UINT64_C(0x7f6d02555331728e),
         .vectorized = 0,
     },
     {
@@ -17639,7 +17639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
         .layout = &layout_67,
-        .content_hash = UINT64_C(0xff5b8cd11cb54e11),
+        .content_hash = UINT64_C(0x9d7363e42598bed5),
         .vectorized = 0,
     },
     {
@@ -17650,7 +17650,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_68,
-        .content_hash = UINT64_C(0x16fc64db7e1d7512),
+        .content_hash = UINT64_C(0x9893be42b95977c0),
         .vectorized = 0,
     },
     {
@@ -17661,7 +17661,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_69,
-        .content_hash = UINT64_C(0x28355f4c68e61800),
+        .content_hash = UINT64_C(0x4d03ae5feb784da4),
         .vectorized = 0,
     },
     {
@@ -17672,7 +17672,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256_bf16),
         .features = TW_FEATURE_SME2,
         .layout = &layout_70,
-        .content_hash = UINT64_C(0x38818eeefcff0e30),
+        .content_hash = UINT64_C(0x902f3fdce09d6644),
         .vectorized = 0,
     },
     {
@@ -17683,7 +17683,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0xa835bb29b5562574),
+        .content_hash = UINT64_C(0xc956188457c9fb86),
         .vectorized = 0,
     },
     {
@@ -17694,7 +17694,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar,
         .features = 0,
         .layout = &layout_72,
-        .content_hash = UINT64_C(0x10bdeae6c9198b02),
+        .content_hash = UINT64_C(0x9e8ccf10897354e8),
         .vectorized = 0,
     },
     {
@@ -17705,7 +17705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0xcf9ea437f950fbed),
+        .content_hash = UINT64_C(0x4c75dc6720d06a51),
         .vectorized = 1,
     },
     {
@@ -17716,7 +17716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x68c86690f84c7f52),
+        .content_hash = UINT64_C(0x9f2d3f4e7f526bc2),
         .vectorized = 1,
     },
     {
@@ -17727,7 +17727,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x94a81de509290585),
+        .content_hash = UINT64_C(0xea6e45ded44e85d1),
         .vectorized = 1,
     },
     {
@@ -17738,7 +17738,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_73,
-        .content_hash = UINT64_C(0x17d9e55bd30ffb68),
+        .content_hash = UINT64_C(0x0ec0d9498f643078),
         .vectorized = 1,
     },
     {
@@ -17749,7 +17749,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0x8549716146dd6865),
+        .content_hash = UINT64_C(0x96e3518bcb913915),
         .vectorized = 1,
     },
     {
@@ -17760,7 +17760,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_76,
-        .content_hash = UINT64_C(0xf301244d854a5736),
+        .content_hash = UINT64_C(0x28c39b6d33d620c8),
         .vectorized = 1,
     },
     {
@@ -17771,7 +17771,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xb78a1a1aef7330ce),
+        .content_hash = UINT64_C(0x0b69fb15381b6813),
         .vectorized = 1,
     },
     {
@@ -17782,7 +17782,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_79,
-        .content_hash = UINT64_C(0xa74b8635686282b9),
+        .content_hash = UINT64_C(0x8d7afe340ee9aff3),
         .vectorized = 1,
     },
     {
@@ -17793,7 +17793,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0xce15bf0afd4d0882),
+        .content_hash = UINT64_C(0xfab879ecbc867409),
         .vectorized = 1,
     },
     {
@@ -17804,7 +17804,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_82,
-        .content_hash = UINT64_C(0x22386ec82a81b5ab),
+        .content_hash = UINT64_C(0x7c77bdbf3f9a6461),
         .vectorized = 1,
     },
     {
@@ -17815,7 +17815,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0x262dee0b3fdcbc44),
+        .content_hash = UINT64_C(0xd5461d03c1cbef6b),
         .vectorized = 1,
     },
     {
@@ -17826,7 +17826,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_86,
-        .content_hash = UINT64_C(0xfd7158858d7cd4ec),
+        .content_hash = UINT64_C(0x11c7a488914d2062),
         .vectorized = 1,
     },
     {
@@ -17837,7 +17837,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0x81c226c36b8fada7),
+        .content_hash = UINT64_C(0x731ab8e7f376b8d8),
         .vectorized = 1,
     },
     {
@@ -17848,7 +17848,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_88,
-        .content_hash = UINT64_C(0xa40f7cdf338bdd3a),
+        .content_hash = UINT64_C(0x856e8c777a8cc838),
         .vectorized = 1,
     },
     {
@@ -17859,7 +17859,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x517b5bfe59cfb65c),
+        .content_hash = UINT64_C(0xef471d233379970d),
         .vectorized = 1,
     },
     {
@@ -17870,7 +17870,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0xefb002e59c88a702),
+        .content_hash = UINT64_C(0x517d479d919951b8),
         .vectorized = 1,
     },
     {
@@ -17881,7 +17881,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x33b35a15da9e298a),
+        .content_hash = UINT64_C(0x69014b147f10219f),
         .vectorized = 1,
     },
     {
@@ -17892,7 +17892,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0xf974e2b648619288),
+        .content_hash = UINT64_C(0xcf67e893f20743f6),
         .vectorized = 1,
     },
     {
@@ -17903,7 +17903,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x9490d024915ec443),
+        .content_hash = UINT64_C(0xf0c5b5ab2e735684),
         .vectorized = 1,
     },
     {
@@ -17914,7 +17914,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_90,
-        .content_hash = UINT64_C(0x43d61c29d52cda51),
+        .content_hash = UINT64_C(0x2fa9bf7d932859c7),
         .vectorized = 1,
     },
     {
@@ -17925,7 +17925,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0x1912e8fc05671161),
+        .content_hash = UINT64_C(0x577465e3499bf8a6),
         .vectorized = 1,
     },
     {
@@ -17936,7 +17936,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_91,
-        .content_hash = UINT64_C(0xd6dece09e301e9af),
+        .content_hash = UINT64_C(0x5004eaf0dff043bd),
         .vectorized = 1,
     },
     {
@@ -17947,7 +17947,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0xba79aa89313005a1),
+        .content_hash = UINT64_C(0x7f48f4cb5a539f81),
         .vectorized = 0,
     },
     {
@@ -17958,7 +17958,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_93,
-        .content_hash = UINT64_C(0xd1d1ee6153e6096c),
+        .content_hash = UINT64_C(0x8dfe6bf9556ea94c),
         .vectorized = 0,
     },
     {
@@ -17969,7 +17969,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0x562cd5fcbeac8f84),
+        .content_hash = UINT64_C(0x1adbd16efe81c1c4),
         .vectorized = 0,
     },
     {
@@ -17980,7 +17980,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme),
         .features = TW_FEATURE_SME,
         .layout = &layout_95,
-        .content_hash = UINT64_C(0xe25cf505ed7f6cc4),
+        .content_hash = UINT64_C(0x0ec4efb510aaaf04),
         .vectorized = 0,
     },
     {
@@ -17991,7 +17991,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x06e2c58a7dd2a431),
+        .content_hash = UINT64_C(0x6ff5253afd185691),
         .vectorized = 0,
     },
     {
@@ -18002,7 +18002,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_97,
-        .content_hash = UINT64_C(0x9352987fb07ee01c),
+        .content_hash = UINT64_C(0x3477b731bba642fc),
         .vectorized = 0,
     },
     {
@@ -18013,7 +18013,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0xdde4cdaabc042a9b),
+        .content_hash = UINT64_C(0x1e2daa0e0a407285),
         .vectorized = 0,
     },
     {
@@ -18024,7 +18024,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar,
         .features = 0,
         .layout = &layout_100,
-        .content_hash = UINT64_C(0x4b9d68ba94e5f1e8),
+        .content_hash = UINT64_C(0x29502163dc363d9a),
         .vectorized = 0,
     },
     {
@@ -18035,7 +18035,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xbd7bdd468003fc06),
+        .content_hash = UINT64_C(0x581a1405a0bcfb8f),
         .vectorized = 1,
     },
     {
@@ -18046,7 +18046,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x7a8b7f2ff837b3eb),
+        .content_hash = UINT64_C(0xea112be5b6f1f403),
         .vectorized = 1,
     },
     {
@@ -18057,7 +18057,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0x9635c4a0bd97ea78),
+        .content_hash = UINT64_C(0xcc47c96342f9f03d),
         .vectorized = 1,
     },
     {
@@ -18068,7 +18068,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_102,
-        .content_hash = UINT64_C(0xc12e68b33490eb87),
+        .content_hash = UINT64_C(0x3bbcf62d7cf0947f),
         .vectorized = 1,
     },
     {
@@ -18079,7 +18079,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0x224d1b0b3fb96b6b),
+        .content_hash = UINT64_C(0xb45ab4b5342f3bba),
         .vectorized = 1,
     },
     {
@@ -18090,7 +18090,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_105,
-        .content_hash = UINT64_C(0xb5a96351105b45ce),
+        .content_hash = UINT64_C(0x0cd8759f2da46770),
         .vectorized = 1,
     },
     {
@@ -18101,7 +18101,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0xc2ca13d9f81af773),
+        .content_hash = UINT64_C(0x639032936f4ecb45),
         .vectorized = 1,
     },
     {
@@ -18112,7 +18112,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_107,
-        .content_hash = UINT64_C(0xfa6d4473eb1d6190),
+        .content_hash = UINT64_C(0xbbde6e18891c226e),
         .vectorized = 1,
     },
     {
@@ -18123,7 +18123,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x5ac86637fb14883f),
+        .content_hash = UINT64_C(0x54ca4676039cdcab),
         .vectorized = 1,
     },
     {
@@ -18134,7 +18134,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_110,
-        .content_hash = UINT64_C(0x80483195d9900d7e),
+        .content_hash = UINT64_C(0xa4b1706bc21d8904),
         .vectorized = 1,
     },
     {
@@ -18145,7 +18145,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi4c32p4x4_scalar_b64,
         .features = 0,
         .layout = &layout_115,
-        .content_hash = UINT64_C(0xd641ff31a5c0d3bd),
+        .content_hash = UINT64_C(0x8e49543d833bdef9),
         .vectorized = 0,
     },
     {
@@ -18156,7 +18156,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b64),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_116,
-        .content_hash = UINT64_C(0x29e0915782287a7e),
+        .content_hash = UINT64_C(0x37f48c8020ac696e),
         .vectorized = 1,
     },
     {
@@ -18167,7 +18167,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b128),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_118,
-        .content_hash = UINT64_C(0x5427eb58e4e1d6d8),
+        .content_hash = UINT64_C(0x640a675623e80e9a),
         .vectorized = 1,
     },
     {
@@ -18178,7 +18178,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_b256),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_120,
-        .content_hash = UINT64_C(0xc425db8b1887a67c),
+        .content_hash = UINT64_C(0x60ecc146597388dc),
         .vectorized = 1,
     },
     {
@@ -18189,7 +18189,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b64),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_123,
-        .content_hash = UINT64_C(0xf41674691357d82c),
+        .content_hash = UINT64_C(0x4658b94234aede74),
         .vectorized = 1,
     },
     {
@@ -18200,7 +18200,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b128),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_124,
-        .content_hash = UINT64_C(0xc7347cf5af15d80e),
+        .content_hash = UINT64_C(0x48b45dbbd2803c84),
         .vectorized = 1,
     },
     {
@@ -18211,7 +18211,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_b256),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_125,
-        .content_hash = UINT64_C(0x86766ab03639932b),
+        .content_hash = UINT64_C(0xfcfeb0104c7d70cb),
         .vectorized = 1,
     },
     {
@@ -18222,7 +18222,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_131,
-        .content_hash = UINT64_C(0xf3edba207085be0f),
+        .content_hash = UINT64_C(0xaa30adee5f2455c7),
         .vectorized = 1,
     },
     {
@@ -18233,7 +18233,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_133,
-        .content_hash = UINT64_C(0xb257251f06c142f4),
+        .content_hash = UINT64_C(0xd744d7a6f5c312da),
         .vectorized = 1,
     },
     {
@@ -18244,7 +18244,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_135,
-        .content_hash = UINT64_C(0x19750ed38de52e60),
+        .content_hash = UINT64_C(0x506b2ba7c26211f0),
         .vectorized = 1,
     },
     {
@@ -18255,7 +18255,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b64),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_142,
-        .content_hash = UINT64_C(0x52a2d54783fde0eb),
+        .content_hash = UINT64_C(0xdf7d6e5759071f63),
         .vectorized = 1,
     },
     {
@@ -18266,7 +18266,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b128),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_144,
-        .content_hash = UINT64_C(0x499b31bbcf1816e6),
+        .content_hash = UINT64_C(0xadbcd5ea16dad00c),
         .vectorized = 1,
     },
     {
@@ -18277,7 +18277,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_b256),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_146,
-        .content_hash = UINT64_C(0x5177216f3e526a8e),
+        .content_hash = UINT64_C(0xf0a83bba672ee7a6),
         .vectorized = 1,
     },
     {
@@ -18288,7 +18288,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b64),
         .features = TW_FEATURE_SME2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xe17478b45552d486),
+        .content_hash = UINT64_C(0x8bcfa0be533d2b10),
         .vectorized = 0,
     },
     {
@@ -18299,7 +18299,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128),
         .features = TW_FEATURE_SME2,
         .layout = &layout_155,
-        .content_hash = UINT64_C(0x9f64605a008fdd1a),
+        .content_hash = UINT64_C(0x06fb65ccc2b0ea26),
         .vectorized = 0,
     },
     {
@@ -18310,7 +18310,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b256),
         .features = TW_FEATURE_SME2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0xd512ea68a8888a76),
+        .content_hash = UINT64_C(0xdd20fcdf3b3eb772),
         .vectorized = 0,
     },
     {
@@ -18321,7 +18321,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0x855b8b18ae8a89fe),
+        .content_hash = UINT64_C(0x10546dfa6cd6c9fa),
         .vectorized = 0,
     },
     {
@@ -18332,7 +18332,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
         .layout = &layout_159,
-        .content_hash = UINT64_C(0xce4622ce11cc5eb7),
+        .content_hash = UINT64_C(0x3f28d972bc8c312b),
         .vectorized = 0,
     },
     {
@@ -18343,7 +18343,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x25a080bfacd5b55d),
+        .content_hash = UINT64_C(0x340753eb468ae4d9),
         .vectorized = 1,
     },
     {
@@ -18354,7 +18354,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x9c78308b0311ae2b),
+        .content_hash = UINT64_C(0xe336ad4bf78a5681),
         .vectorized = 1,
     },
     {
@@ -18365,7 +18365,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x181171f3d388d923),
+        .content_hash = UINT64_C(0xdbb1fbd1dcc4f41f),
         .vectorized = 1,
     },
     {
@@ -18376,7 +18376,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x5d315adb53b4b259),
+        .content_hash = UINT64_C(0xa1bd6287024ad4eb),
         .vectorized = 1,
     },
     {
@@ -18387,7 +18387,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0xf5fca485dadf6f2d),
+        .content_hash = UINT64_C(0x5bab342039aa017d),
         .vectorized = 1,
     },
     {
@@ -18398,7 +18398,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_164,
-        .content_hash = UINT64_C(0x0ff695e188bd143d),
+        .content_hash = UINT64_C(0x43bb5cba41d57147),
         .vectorized = 1,
     },
     {
@@ -18409,7 +18409,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0x81a49d0caa3ae081),
+        .content_hash = UINT64_C(0xf60e479b81f5f511),
         .vectorized = 1,
     },
     {
@@ -18420,7 +18420,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_167,
-        .content_hash = UINT64_C(0xe614a84227a9a6d1),
+        .content_hash = UINT64_C(0x87417df7bcb5d7ff),
         .vectorized = 1,
     },
     {
@@ -18431,7 +18431,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0x10920b323dd15bf2),
+        .content_hash = UINT64_C(0xf6b7fffd2fc6fc4e),
         .vectorized = 1,
     },
     {
@@ -18442,7 +18442,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0x21187ad81b055e29),
+        .content_hash = UINT64_C(0x8cc830f74a644bdf),
         .vectorized = 1,
     },
 };

@@ -64,7 +64,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 128);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
       whole_steps = k / 32;
@@ -245,7 +245,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 128);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       whole_steps = k / 32;
       rest = k - whole_steps * 32;
@@ -305,7 +305,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2(const tw_pack_args* args) {
         floats = tail_2;
       }
       uint8_t* const end = packed + k;
-      memcpy(behind, scratch, (size_t)(end - behind));
+      tw_copy(behind, scratch, (size_t)(end - behind));
       size_t multiples_2 = (k + 31) / 32;
       const size_t padded_2 = multiples_2 * 32;
       memset(end, 0, padded_2 - k);

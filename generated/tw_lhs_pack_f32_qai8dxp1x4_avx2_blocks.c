@@ -73,7 +73,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks(const tw_pack_args* args) {
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 128);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
         whole_steps = k / 32;
@@ -343,7 +343,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks(const tw_pack_args* args) {
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 128);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
         whole_steps = k / 32;

@@ -64,7 +64,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
       whole_steps = k / 16;
@@ -240,7 +240,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       whole_steps = k / 16;
       rest = k - whole_steps * 16;
@@ -296,7 +296,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod(const tw_pack_args* args) {
         floats = tail_2;
       }
       uint8_t* const end = packed + k;
-      memcpy(behind, scratch, (size_t)(end - behind));
+      tw_copy(behind, scratch, (size_t)(end - behind));
       size_t multiples_2 = (k + 31) / 32;
       const size_t padded_2 = multiples_2 * 32;
       memset(end, 0, padded_2 - k);

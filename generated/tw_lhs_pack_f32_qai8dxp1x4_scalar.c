@@ -60,7 +60,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 16);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       const float v = tw_f32_of_bits(0);
       whole_steps = k / 4;
@@ -206,7 +206,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
       size_t rest = k - k;
       if (rest != 0) {
         memset(tail, 0, 4);
-        memcpy(tail, floats + k * 4, rest * 4);
+        tw_copy(tail, floats + k * 4, rest * 4);
       }
       rest = k - k;
       const size_t parts = rest == 0 ? 1 : 2;
@@ -233,7 +233,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar(const tw_pack_args* args) {
         floats = tail_2;
       }
       uint8_t* const end = packed + k;
-      memcpy(behind, scratch, (size_t)(end - behind));
+      tw_copy(behind, scratch, (size_t)(end - behind));
       const size_t multiples_2 = (k + 31) / 32;
       const size_t padded_2 = multiples_2 * 32;
       memset(end, 0, padded_2 - k);

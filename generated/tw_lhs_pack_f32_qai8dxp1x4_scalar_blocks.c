@@ -64,7 +64,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 16);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         const float v = tw_f32_of_bits(0);
         whole_steps = k / 4;
@@ -267,7 +267,7 @@ void tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 16);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         const float v = tw_f32_of_bits(0);
         whole_steps = k / 4;

@@ -72,7 +72,7 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
         whole_steps = k / 16;
@@ -378,7 +378,7 @@ void tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks(const tw_pack_args* args) {
         size_t rest = k - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
         whole_steps = k / 16;

@@ -65,7 +65,7 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 128);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
       whole_steps = k / 32;
@@ -253,7 +253,7 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args* args) {
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 128);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         whole_steps = count / 32;
         rest = count - whole_steps * 32;

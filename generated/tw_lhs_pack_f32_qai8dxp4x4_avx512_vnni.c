@@ -68,7 +68,7 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 256);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
       whole_steps = k / 64;
@@ -265,7 +265,7 @@ void tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni(const tw_pack_args* args) {
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 256);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         whole_steps = count / 64;
         rest = count - whole_steps * 64;

@@ -64,7 +64,7 @@ void tw_lhs_pack_f32_qai8dxp4x8_sve2(const tw_pack_args* args) {
       size_t rest = k - whole;
       if (rest != 0) {
         memset(tail, 0, 64);
-        memcpy(tail, floats + whole * 4, rest * 4);
+        tw_copy(tail, floats + whole * 4, rest * 4);
       }
       const float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
       whole_steps = k / 16;
@@ -247,7 +247,7 @@ void tw_lhs_pack_f32_qai8dxp4x8_sve2(const tw_pack_args* args) {
         size_t rest = count - whole;
         if (rest != 0) {
           memset(tail, 0, 64);
-          memcpy(tail, floats + whole * 4, rest * 4);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
         whole_steps = count / 16;
         rest = count - whole_steps * 16;

@@ -48,7 +48,7 @@ void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args* args) {
       if (row_bytes == 64) {
         memcpy(packed_at, source, 64);
       } else {
-        memcpy(packed_at, source, row_bytes);
+        tw_copy(packed_at, source, row_bytes);
         memset(packed_at + row_bytes, 0, 64 - row_bytes);
       }
       source += args->source_stride;
@@ -58,7 +58,7 @@ void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 64 - given_bytes);
     } else {
       memset(bias, 0, 64);

@@ -47,9 +47,9 @@ void tw_rhs_pack_kxn_f32p8svlx1_sme2(const tw_pack_args* args) {
     // k loop
     for (size_t i_k = 0; i_k < args->k; ++i_k) {
       if (row_bytes == panel_bytes) {
-        memcpy(packed_at, source, panel_bytes);
+        tw_copy(packed_at, source, panel_bytes);
       } else {
-        memcpy(packed_at, source, row_bytes);
+        tw_copy(packed_at, source, row_bytes);
         memset(packed_at + row_bytes, 0, panel_bytes - row_bytes);
       }
       source += args->source_stride;
@@ -61,7 +61,7 @@ void tw_rhs_pack_kxn_f32p8svlx1_sme2(const tw_pack_args* args) {
     length = (args->vector_bytes >> 4) * 32;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, length - given_bytes);
     } else {
       memset(bias, 0, length);

@@ -61,7 +61,7 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(scales, scales_2 + row * 4, given_bytes);
+      tw_copy(scales, scales_2 + row * 4, given_bytes);
       uint8_t* behind = scales + given_bytes;
       const size_t parts = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
@@ -81,7 +81,7 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       uint8_t* behind = bias + given_bytes;
       const size_t parts = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
@@ -141,7 +141,7 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai(const tw_pack_args* args) 
             const size_t parts_3 = left_4 / 2;
             const uint8_t* const last = source_at + parts_3;
             const size_t byte = *last;
-            memcpy(scratch_at, source_at, parts_3);
+            tw_copy(scratch_at, source_at, parts_3);
             memset(scratch_at + parts_3, byte, 16 - parts_3);
             source_at += source_stride;
             scratch_at += 16;

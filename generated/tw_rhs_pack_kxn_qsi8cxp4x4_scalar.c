@@ -47,7 +47,7 @@ void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args* args) {
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(scales, scales_2 + row * 4, given_bytes);
+      tw_copy(scales, scales_2 + row * 4, given_bytes);
       memset(scales + given_bytes, 0, 16 - given_bytes);
     } else {
       memset(scales, 0, 16);
@@ -56,7 +56,7 @@ void tw_rhs_pack_kxn_qsi8cxp4x4_scalar(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 16 - given_bytes);
     } else {
       memset(bias, 0, 16);

@@ -29,12 +29,12 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[1024];
+  uint8_t scratch_memory[8192];
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
   const size_t k_2 = args->k;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 512;
+  uint8_t* const packed_copy = scratch + 4096;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -50,7 +50,7 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 64 - given_bytes);
     } else {
       memset(bias, 0, 64);
@@ -60,7 +60,7 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
     size_t parts = k / 8;
     const size_t whole_steps = 16 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 8;
-    parts = (k_2 - whole_end + 7) / 8;
+    parts = (k_2 - whole_end + 63) / 64;
     const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
     const size_t runs = parts + chosen_2;
     size_t k_3 = 0;
@@ -68,25 +68,30 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_3 * 64;
+      const size_t values = k_2 - k_3 < 64 ? k_2 - k_3 : 64;
+      const size_t copied_steps = (values + 7) / 8;
+      const size_t copied_row = copied_steps * 32;
       if (copied != 0) {
         const size_t left_2 = k > k_3 ? k - k_3 : 0;
-        const size_t values = left_2 < 8 ? left_2 : 8;
-        memset(scratch, 0, 512);
+        const size_t values_2 = left_2 < 64 ? left_2 : 64;
+        memset(scratch, 0, 16 * copied_row);
         const uint8_t* first = source + k_3 * 4;
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
-          memcpy(scratch_at, first, values * 4);
+          tw_copy(scratch_at, first, values_2 * 4);
           first += source_stride;
-          scratch_at += 32;
+          scratch_at += copied_row;
         }
       }
       const uint8_t* from = copied == 0 ? source : scratch;
-      const size_t stride = copied == 0 ? source_stride : 32;
-      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t stride = copied == 0 ? source_stride : copied_row;
+      const size_t steps = copied == 0 ? whole_steps : copied_steps;
       const size_t distance = copied == 0 ? chosen : 0;
       const uint8_t* ahead = from + distance;
-      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const size_t part = values & 7;
+      const size_t by_copy = part == 0 ? 0 : copied;
+      uint8_t* to = by_copy == 0 ? packed_2 : packed_copy;
       if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
         // k loop
         for (size_t i_k = 0; i_k < steps; ++i_k) {
@@ -226,11 +231,10 @@ void tw_rhs_pack_nxk_f32p16x1_avx2(const tw_pack_args* args) {
           ahead += 512;
         }
       }
-      if (copied != 0) {
-        const size_t fewer = k_2 - k_3 < 8 ? k_2 - k_3 : 8;
-        memcpy(packed_2, packed_copy, fewer * 64);
+      if (by_copy != 0) {
+        tw_copy(packed_2, packed_copy, values * 64);
       }
-      k_3 = copied == 0 ? whole_end : k_3 + 8;
+      k_3 = copied == 0 ? whole_end : k_3 + 64;
       copied = 1;
     }
     row += 16;

@@ -28,12 +28,12 @@ extern "C" {
 void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args);
 
 void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args) {
-  uint8_t scratch_memory[768];
+  uint8_t scratch_memory[12288];
   const size_t source_stride = args->source_stride;
   const size_t k = args->k;
   const size_t k_2 = args->k;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 384;
+  uint8_t* const packed_copy = scratch + 6144;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -49,7 +49,7 @@ void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 96 - given_bytes);
     } else {
       memset(bias, 0, 96);
@@ -59,7 +59,7 @@ void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args) {
     size_t parts = k / 4;
     const size_t whole_steps = 24 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 4;
-    parts = (k_2 - whole_end + 3) / 4;
+    parts = (k_2 - whole_end + 63) / 64;
     const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
     const size_t runs = parts + chosen_2;
     size_t k_3 = 0;
@@ -67,24 +67,29 @@ void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args) {
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_3 * 96;
+      const size_t values = k_2 - k_3 < 64 ? k_2 - k_3 : 64;
+      const size_t copied_steps = (values + 3) / 4;
+      const size_t copied_row = copied_steps * 16;
       if (copied != 0) {
         const size_t left_2 = k > k_3 ? k - k_3 : 0;
-        const size_t values = left_2 < 4 ? left_2 : 4;
-        memset(scratch, 0, 384);
+        const size_t values_2 = left_2 < 64 ? left_2 : 64;
+        memset(scratch, 0, 24 * copied_row);
         const uint8_t* first = source + k_3 * 4;
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
-          memcpy(scratch_at, first, values * 4);
+          tw_copy(scratch_at, first, values_2 * 4);
           first += source_stride;
-          scratch_at += 16;
+          scratch_at += copied_row;
         }
       }
       const uint8_t* from = copied == 0 ? source : scratch;
-      const size_t stride = copied == 0 ? source_stride : 16;
-      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t stride = copied == 0 ? source_stride : copied_row;
+      const size_t steps = copied == 0 ? whole_steps : copied_steps;
       const size_t distance = copied == 0 ? chosen : 0;
-      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const size_t part = values & 3;
+      const size_t by_copy = part == 0 ? 0 : copied;
+      uint8_t* to = by_copy == 0 ? packed_2 : packed_copy;
       const uint8_t* ahead = from + distance;
       // k loop
       for (size_t i_k = 0; i_k < steps; ++i_k) {
@@ -124,11 +129,10 @@ void tw_rhs_pack_nxk_f32p24x1_neon(const tw_pack_args* args) {
         to += 384;
         ahead += 384;
       }
-      if (copied != 0) {
-        const size_t fewer = k_2 - k_3 < 4 ? k_2 - k_3 : 4;
-        memcpy(packed_2, packed_copy, fewer * 96);
+      if (by_copy != 0) {
+        tw_copy(packed_2, packed_copy, values * 96);
       }
-      k_3 = copied == 0 ? whole_end : k_3 + 4;
+      k_3 = copied == 0 ? whole_end : k_3 + 64;
       copied = 1;
     }
     row += 24;

@@ -57,7 +57,7 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_b128_bf16(const tw_pack_args* args) {
     length = (args->vector_bytes >> 4) * 32;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, length - given_bytes);
     } else {
       memset(bias, 0, length);

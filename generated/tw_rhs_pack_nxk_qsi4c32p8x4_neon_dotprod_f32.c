@@ -61,7 +61,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 32 - given_bytes);
     } else {
       memset(bias, 0, 32);
@@ -104,7 +104,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_f32(const tw_pack_args* args) {
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
-          memcpy(scratch_at, source_at, row_bytes);
+          tw_copy(scratch_at, source_at, row_bytes);
           source_at += source_stride;
           scratch_at += row_bytes;
         }

@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[4096];
+  uint8_t scratch_memory[16384];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m512i flip = _mm512_set1_epi32((int32_t)bits);
@@ -43,7 +43,7 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
   const size_t multiples = (args->k + 31) / 32;
   const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 2048;
+  uint8_t* const packed_copy = scratch + 8192;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -61,7 +61,7 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(scales, scales_2 + row * 4, given_bytes);
+      tw_copy(scales, scales_2 + row * 4, given_bytes);
       memset(scales + given_bytes, 0, 128 - given_bytes);
     } else {
       memset(scales, 0, 128);
@@ -70,7 +70,7 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 128 - given_bytes);
     } else {
       memset(bias, 0, 128);
@@ -80,7 +80,7 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
     size_t parts = k / 128;
     const size_t whole_steps = 32 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 128;
-    parts = (padded - whole_end + 127) / 128;
+    parts = (padded - whole_end + 511) / 512;
     const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
     const size_t runs = parts + chosen_2;
     size_t k_2 = 0;
@@ -88,33 +88,38 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_2 * 16;
+      const size_t values = padded - k_2 < 512 ? padded - k_2 : 512;
+      const size_t copied_steps = (values + 127) / 128;
+      const size_t copied_row = copied_steps * 64;
       if (copied != 0) {
         const size_t left_2 = k > k_2 ? k - k_2 : 0;
-        const size_t values = left_2 < 128 ? left_2 : 128;
-        memset(scratch, no_codes, 2048);
+        const size_t values_2 = left_2 < 512 ? left_2 : 512;
+        memset(scratch, no_codes, 32 * copied_row);
         const size_t parts_2 = k_2 / 2;
         const uint8_t* first = source + parts_2;
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
-          const size_t parts_3 = (values + 1) / 2;
-          memcpy(scratch_at, first, parts_3);
-          if ((values & 1) != 0) {
-            const size_t parts_4 = values / 2;
+          const size_t parts_3 = (values_2 + 1) / 2;
+          tw_copy(scratch_at, first, parts_3);
+          if ((values_2 & 1) != 0) {
+            const size_t parts_4 = values_2 / 2;
             uint8_t* const last = scratch_at + parts_4;
             const size_t byte = *last;
             *last = (uint8_t)((byte & 15) + (no_codes & 240));
           }
           first += source_stride;
-          scratch_at += 64;
+          scratch_at += copied_row;
         }
       }
       const uint8_t* from = copied == 0 ? source : scratch;
-      const size_t stride = copied == 0 ? source_stride : 64;
-      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t stride = copied == 0 ? source_stride : copied_row;
+      const size_t steps = copied == 0 ? whole_steps : copied_steps;
       const size_t distance = copied == 0 ? chosen : 0;
       const uint8_t* ahead = from + distance;
-      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const size_t part = values & 127;
+      const size_t by_copy = part == 0 ? 0 : copied;
+      uint8_t* to = by_copy == 0 ? packed_2 : packed_copy;
       if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
         // k loop
         for (size_t i_k = 0; i_k < steps; ++i_k) {
@@ -736,11 +741,10 @@ void tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
           ahead += 2048;
         }
       }
-      if (copied != 0) {
-        const size_t fewer = padded - k_2 < 128 ? padded - k_2 : 128;
-        memcpy(packed_2, packed_copy, fewer * 16);
+      if (by_copy != 0) {
+        tw_copy(packed_2, packed_copy, values * 16);
       }
-      k_2 = copied == 0 ? whole_end : k_2 + 128;
+      k_2 = copied == 0 ? whole_end : k_2 + 512;
       copied = 1;
     }
     row += 32;

@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
-  uint8_t scratch_memory[128];
+  uint8_t scratch_memory[2048];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0 : 0x88888888;
   const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
@@ -42,7 +42,7 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
   const size_t multiples = (args->k + 31) / 32;
   const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 64;
+  uint8_t* const packed_copy = scratch + 1024;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -60,7 +60,7 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(scales, scales_2 + row * 4, given_bytes);
+      tw_copy(scales, scales_2 + row * 4, given_bytes);
       uint8_t* behind = scales + given_bytes;
       const size_t parts = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
@@ -80,7 +80,7 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       uint8_t* behind = bias + given_bytes;
       const size_t parts = (16 - given_bytes) / 4;
       const size_t last = (uint32_t)tw_load_i32(behind - 4);
@@ -97,7 +97,7 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     size_t parts = k / 32;
     const size_t whole_steps = 4 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 32;
-    parts = (padded - whole_end + 31) / 32;
+    parts = (padded - whole_end + 511) / 512;
     const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
     const size_t runs = parts + chosen_2;
     size_t k_2 = 0;
@@ -105,34 +105,39 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_2 * 2;
+      const size_t values = padded - k_2 < 512 ? padded - k_2 : 512;
+      const size_t copied_steps = (values + 31) / 32;
+      const size_t copied_row = copied_steps * 16;
       if (copied != 0) {
         const size_t left_2 = k > k_2 ? k - k_2 : 0;
-        const size_t values = left_2 < 32 ? left_2 : 32;
-        memset(scratch, no_codes, 64);
+        const size_t values_2 = left_2 < 512 ? left_2 : 512;
+        memset(scratch, no_codes, 4 * copied_row);
         const size_t parts_2 = k_2 / 2;
         size_t following = rows > 1 ? rows - 1 : 0;
         const uint8_t* first = source + parts_2;
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < 4; ++i_copy) {
-          const size_t parts_3 = (values + 1) / 2;
-          memcpy(scratch_at, first, parts_3);
-          if ((values & 1) != 0) {
-            const size_t parts_4 = values / 2;
+          const size_t parts_3 = (values_2 + 1) / 2;
+          tw_copy(scratch_at, first, parts_3);
+          if ((values_2 & 1) != 0) {
+            const size_t parts_4 = values_2 / 2;
             uint8_t* const last = scratch_at + parts_4;
             const size_t byte = *last;
             *last = (uint8_t)((byte & 15) + (no_codes & 240));
           }
           first = following == 0 ? first : first + source_stride;
           following = following > 1 ? following - 1 : 0;
-          scratch_at += 16;
+          scratch_at += copied_row;
         }
       }
       const uint8_t* from = copied == 0 ? source : scratch;
-      const size_t stride = copied == 0 ? source_stride : 16;
-      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t stride = copied == 0 ? source_stride : copied_row;
+      const size_t steps = copied == 0 ? whole_steps : copied_steps;
       const size_t distance = copied == 0 ? chosen : 0;
-      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const size_t part = values & 31;
+      const size_t by_copy = part == 0 ? 0 : copied;
+      uint8_t* to = by_copy == 0 ? packed_2 : packed_copy;
       int32x4_t sum = vdupq_n_s32(0);
       int32x4_t sum_2 = vdupq_n_s32(0);
       const uint8_t* ahead = from + distance;
@@ -190,11 +195,10 @@ void tw_rhs_pack_nxk_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
       const int32x4_t v_2 = vreinterpretq_s32_s8(vld1q_s8((const int8_t *)sums));
       const int32x4_t v_3 = vaddq_s32(v_2, v);
       vst1q_s8((int8_t *)sums, vreinterpretq_s8_s32(v_3));
-      if (copied != 0) {
-        const size_t fewer = padded - k_2 < 32 ? padded - k_2 : 32;
-        memcpy(packed_2, packed_copy, fewer * 2);
+      if (by_copy != 0) {
+        tw_copy(packed_2, packed_copy, values * 2);
       }
-      k_2 = copied == 0 ? whole_end : k_2 + 32;
+      k_2 = copied == 0 ? whole_end : k_2 + 512;
       copied = 1;
     }
     row += 4;

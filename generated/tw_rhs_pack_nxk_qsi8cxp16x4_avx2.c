@@ -29,7 +29,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[1024];
+  uint8_t scratch_memory[8192];
   const __m256i flip = _mm256_set1_epi32((int32_t)0x80808080);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i ones_16 = _mm256_set1_epi32((int32_t)0x00010001);
@@ -38,7 +38,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
   const size_t multiples = (args->k + 31) / 32;
   const size_t padded = multiples * 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 512;
+  uint8_t* const packed_copy = scratch + 4096;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -56,7 +56,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
     const uint8_t* const scales_2 = (const uint8_t*)args->scales;
     if (scales_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(scales, scales_2 + row * 4, given_bytes);
+      tw_copy(scales, scales_2 + row * 4, given_bytes);
       memset(scales + given_bytes, 0, 64 - given_bytes);
     } else {
       memset(scales, 0, 64);
@@ -65,7 +65,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
     const uint8_t* const bias_2 = (const uint8_t*)args->bias;
     if (bias_2 != 0) {
       const size_t given_bytes = rows * 4;
-      memcpy(bias, bias_2 + row * 4, given_bytes);
+      tw_copy(bias, bias_2 + row * 4, given_bytes);
       memset(bias + given_bytes, 0, 64 - given_bytes);
     } else {
       memset(bias, 0, 64);
@@ -75,7 +75,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
     size_t parts = k / 32;
     const size_t whole_steps = 16 > left ? 0 : parts;
     const size_t whole_end = 0 + whole_steps * 32;
-    parts = (padded - whole_end + 31) / 32;
+    parts = (padded - whole_end + 255) / 256;
     const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
     const size_t runs = parts + chosen_2;
     size_t k_2 = 0;
@@ -83,25 +83,30 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
     // run loop
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_2 * 16;
+      const size_t values = padded - k_2 < 256 ? padded - k_2 : 256;
+      const size_t copied_steps = (values + 31) / 32;
+      const size_t copied_row = copied_steps * 32;
       if (copied != 0) {
         const size_t left_2 = k > k_2 ? k - k_2 : 0;
-        const size_t values = left_2 < 32 ? left_2 : 32;
-        memset(scratch, 0, 512);
+        const size_t values_2 = left_2 < 256 ? left_2 : 256;
+        memset(scratch, 0, 16 * copied_row);
         const uint8_t* first = source + k_2;
         uint8_t* scratch_at = scratch;
         // copy loop
         for (size_t i_copy = 0; i_copy < rows; ++i_copy) {
-          memcpy(scratch_at, first, values);
+          tw_copy(scratch_at, first, values_2);
           first += source_stride;
-          scratch_at += 32;
+          scratch_at += copied_row;
         }
       }
       const uint8_t* from = copied == 0 ? source : scratch;
-      const size_t stride = copied == 0 ? source_stride : 32;
-      const size_t steps = copied == 0 ? whole_steps : 1;
+      const size_t stride = copied == 0 ? source_stride : copied_row;
+      const size_t steps = copied == 0 ? whole_steps : copied_steps;
       const size_t distance = copied == 0 ? chosen : 0;
       const uint8_t* ahead = from + distance;
-      uint8_t* to = copied == 0 ? packed_2 : packed_copy;
+      const size_t part = values & 31;
+      const size_t by_copy = part == 0 ? 0 : copied;
+      uint8_t* to = by_copy == 0 ? packed_2 : packed_copy;
       if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
         // k loop
         for (size_t i_k = 0; i_k < steps; ++i_k) {
@@ -321,11 +326,10 @@ void tw_rhs_pack_nxk_qsi8cxp16x4_avx2(const tw_pack_args* args) {
           ahead += 512;
         }
       }
-      if (copied != 0) {
-        const size_t fewer = padded - k_2 < 32 ? padded - k_2 : 32;
-        memcpy(packed_2, packed_copy, fewer * 16);
+      if (by_copy != 0) {
+        tw_copy(packed_2, packed_copy, values * 16);
       }
-      k_2 = copied == 0 ? whole_end : k_2 + 32;
+      k_2 = copied == 0 ? whole_end : k_2 + 256;
       copied = 1;
     }
     row += 16;

@@ -145,11 +145,15 @@ class Printer {
       case OpCode::store_scalar:
         return line(expressions_.store(op) + ";");
       case OpCode::copy_bytes:
-      case OpCode::fill_bytes:
-        return line(fmt::format(
-            "{}({}, {}, {});", op.code == OpCode::copy_bytes ? "memcpy" : "memset",
-            to_text(expressions_.value(op.args[0])), to_text(expressions_.value(op.args[1])),
-            to_text(expressions_.value(op.args[2]))));
+      case OpCode::fill_bytes: {
+        const std::string bytes = to_text(expressions_.value(op.args[2]));
+        constexpr int64_t inlined = 64;  // bytes that gcc copies without a loop
+        const bool known = bytes.find_first_not_of("0123456789") == std::string::npos;
+        const char* copy = known || (op.imm > 0 && op.imm <= inlined) ? "memcpy" : "tw_copy";
+        return line(fmt::format("{}({}, {}, {});", op.code == OpCode::copy_bytes ? copy : "memset",
+                                to_text(expressions_.value(op.args[0])),
+                                to_text(expressions_.value(op.args[1])), bytes));
+      }
       case OpCode::frame_store:
         return line(fmt::format("slot_{} = {};", op.imm, to_text(expressions_.value(op.args[0]))));
       case OpCode::load_i64: {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <stdexcept>
 
 #include "ir/meaning_forms.h"
 
@@ -48,6 +49,9 @@ void store_scalar(const Step& s, Machine& m) {
 void copy_bytes(const Step& s, Machine& m) {
   std::vector<uint8_t> bytes(scalar(s.arg[2]));
   if (bytes.empty()) return;
+  if (s.imm != 0 && bytes.size() > static_cast<size_t>(s.imm)) {
+    throw std::logic_error("copy_bytes copies more than it says");
+  }
   m.memory.read(scalar(s.arg[1]), bytes.data(), bytes.size());
   m.memory.write(scalar(s.arg[0]), bytes.data(), bytes.size());
 }

@@ -280,7 +280,7 @@ class RunPacker {
       if (layout_.edge == Edge::last) {
         copy_and_repeat(now[1], now[0], columns);
       } else {
-        copy_codes(b_, layout_, now[1], now[0], columns, nothing_);
+        copy_codes(b_, layout_, now[1], now[0], columns, nothing_, run_bytes_);
       }
       return std::vector<Value>{plus(b_, {now[0], stride_}), b_.add(now[1], run_bytes_, "to")};
     });

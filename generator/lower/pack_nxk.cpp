@@ -1,5 +1,6 @@
 // RHS from rows of k values (n x k): every panel column is a row of nibbles, bytes or floats in
 // memory.
+#include <algorithm>
 #include <bit>
 
 #include "lower/pack_rhs.h"
@@ -135,9 +136,11 @@ class RowsPacker {
   std::optional<SumWeights> weights_;
 };
 
-/// A panel: whole steps of all its rows are packed from where they are, other steps from a copy
-/// that has code 0 (or the last row again) where there is nothing, and to a copy, of which the
-/// panel takes what it has room for.
+constexpr int64_t copied_bytes = 256;  // of a row: calls that copy fewer take longer than the copy
+
+/// A panel: whole steps of all its rows are packed from where they are, others, some at a time,
+/// from a copy that has code 0 (or the last row again) where there is nothing; if a part of a step
+/// is among them, to a copy, of which the panel takes what it has room for.
 class PanelPacker {
  public:
   PanelPacker(Builder& b, const Layout& layout, const Source& source)
@@ -150,8 +153,9 @@ class PanelPacker {
         padded_(padded_k(b, layout)),
         panel_(b.constant(layout.panel.fixed)),
         step_(rows_.step_k()),
-        copy_(b.scratch(2 * rows_.panel_bytes())),
-        packed_copy_(b.add(copy_, rows_.panel_bytes(), "packed_copy")) {}
+        at_once_(std::max<int64_t>(copied_bytes / rows_.step_bytes(), 1)),
+        copy_(b.scratch(2 * at_once_ * rows_.panel_bytes())),
+        packed_copy_(b.add(copy_, at_once_ * rows_.panel_bytes(), "packed_copy")) {}
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
@@ -163,41 +167,46 @@ class PanelPacker {
         choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero});
     const Value missing = less(b_, {panel_, panel.left});
     const Value steps = choose(b_, {missing, zero, over(b_, k_, step_)}, "whole_steps");
-    for_runs(b_, zero, steps, step_, padded_, [&](Value k, Value copied) {
+    const auto pack_from = [&](Value k, Value copied) {
       const auto if_copied = [&](Value yes, Value no, const char* name) {
         return choose(b_, {copied, yes, no}, name);
       };
       const Value to = plus(b_, {places.codes, codes_bytes(b_, layout_, k)}, "packed");
-      b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, panel.rows, k); });
+      const Value left =
+          smaller(b_, {b_.op(OpCode::isub, {padded_, k}), b_.constant(step_ * at_once_)}, "values");
+      const Value copied_steps = over(b_, b_.add(left, step_ - 1), step_, "copied_steps");
+      const Value copied_row = times(b_, copied_steps, rows_.step_bytes(), "copied_row");
+      b_.branch(copied, Compare::not_equal, zero, [&] { copy(source, panel.rows, k, copied_row); });
       PackRun run;
       run.source = if_copied(copy_, source, "from");
-      run.stride = if_copied(b_.constant(rows_.step_bytes()), stride_, "stride");
-      run.steps = if_copied(b_.constant(1), steps, "steps");
+      run.stride = if_copied(copied_row, stride_, "stride");
+      run.steps = if_copied(copied_steps, steps, "steps");
       run.ahead = plus(b_, {run.source, if_copied(zero, next, "distance")}, "ahead");
-      run.packed = if_copied(packed_copy_, to, "to");
+      const Value part = b_.op(OpCode::iand_imm, {left}, {.imm = step_ - 1}, "part");
+      const Value by_copy = choose(b_, {part, copied, zero}, "by_copy");
+      run.packed = choose(b_, {by_copy, packed_copy_, to}, "to");
       run.sums = places.sums;
       pack_run(b_, run, can_stream(b_.isa()), copied,
                [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
-      b_.branch(copied, Compare::not_equal, zero, [&] {
-        const Value values = smaller(b_, {b_.op(OpCode::isub, {padded_, k}), b_.constant(step_)});
-        b_.op(OpCode::copy_bytes, {to, packed_copy_, codes_bytes(b_, layout_, values)});
+      b_.branch(by_copy, Compare::not_equal, zero, [&] {
+        b_.op(OpCode::copy_bytes, {to, packed_copy_, codes_bytes(b_, layout_, left)});
       });
-    });
+    };
+    for_runs(b_, zero, steps, step_, padded_, pack_from, at_once_);
   }
 
  private:
-  /// One step of the rows that exist.
-  void copy(Value source, Value rows, Value k) const {
-    const Value values = smaller(b_, {less(b_, {k_, k}), b_.constant(step_)}, "values");
+  /// Steps of the rows that exist, so many bytes of each.
+  void copy(Value source, Value rows, Value k, Value row) const {
+    const Value values = smaller(b_, {less(b_, {k_, k}), b_.constant(step_ * at_once_)}, "values");
     const bool repeats = layout_.edge == Edge::last;
-    b_.op(OpCode::fill_bytes, {copy_, nothing_, b_.constant(rows_.panel_bytes())});
+    b_.op(OpCode::fill_bytes, {copy_, nothing_, product(b_, {panel_, row})});
     const Value first = plus(b_, {source, row_bytes(b_, layout_, k)}, "first");
     std::vector<Value> inits = {first, copy_};
     if (repeats) inits.push_back(less(b_, {rows, b_.constant(1)}, "following"));
     b_.loop("copy", repeats ? panel_ : rows, inits, [&](const std::vector<Value>& now) {
       copy_codes(b_, layout_, now[1], now[0], values, nothing_);
-      std::vector<Value> next = {plus(b_, {now[0], stride_}),
-                                 b_.add(now[1], rows_.step_bytes(), "to")};
+      std::vector<Value> next = {plus(b_, {now[0], stride_}), plus(b_, {now[1], row}, "to")};
       if (!repeats) return next;
       next[0] = choose(b_, {now[2], next[0], now[0]}, "row");
       next.push_back(less(b_, {now[2], b_.constant(1)}, "following"));
@@ -210,6 +219,7 @@ class PanelPacker {
   RowsPacker rows_;
   Value nothing_, stride_, k_, padded_, panel_;
   int64_t step_;
+  int64_t at_once_;  ///< steps that are copied
   Value copy_, packed_copy_;
 };
 

@@ -34,18 +34,20 @@ void PackedStore::operator()(Value pointer, int64_t offset, size_t vector, Value
 }
 
 void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
-              const std::function<void(Value k, Value copied)>& body) {
+              const std::function<void(Value k, Value copied)>& body, int64_t at_once) {
   const Value zero = b.constant(0);
   const Value one = b.constant(1);
+  const int64_t copied_step = step * at_once;
   const Value whole_end = plus(b, {first_k, times(b, steps, step)}, "whole_end");
-  const Value rest = b.add(b.op(OpCode::isub, {end, whole_end}), step - 1);
-  const Value runs = plus(b, {over(b, rest, step), choose(b, {steps, one, zero})}, "runs");
+  const Value rest = b.add(b.op(OpCode::isub, {end, whole_end}), copied_step - 1);
+  const Value runs = plus(b, {over(b, rest, copied_step), choose(b, {steps, one, zero})}, "runs");
   const Value k = b.op(OpCode::icopy, {first_k}, {}, "k");
   b.loop("run", runs, {k, choose(b, {steps, zero, one}, "copied")},
          [&](const std::vector<Value>& now) {
            body(now[0], now[1]);
-           return std::vector<Value>{choose(b, {now[1], b.add(now[0], step), whole_end}, "k"),
-                                     number(b, 1, "copied")};
+           return std::vector<Value>{
+               choose(b, {now[1], b.add(now[0], copied_step), whole_end}, "k"),
+               number(b, 1, "copied")};
          });
 }
 

@@ -41,10 +41,10 @@ struct PackRun {
 };
 
 /// Calls body(k, copied) for so many whole steps of `step` values from `first_k` on, if there are
-/// any, with 0, then with 1 for each step behind them that begins before `end`: one that is copied
-/// first.
+/// any, with 0, then with 1 for what is behind them and begins before `end`: steps that are copied
+/// first, `at_once` or what is left.
 void for_runs(Builder& b, Value first_k, Value steps, int64_t step, Value end,
-              const std::function<void(Value k, Value copied)>& body);
+              const std::function<void(Value k, Value copied)>& body, int64_t at_once = 1);
 
 /// Packs a run; copied ones and those that are not aligned with plain stores, as all that never
 /// stream. copied: 0 or 1, or none.

@@ -229,13 +229,13 @@ Value flip_bits(Builder& b, const Layout& layout, const Source& source) {
   return b.op(OpCode::dup, {flip}, {.bits = 32}, "flip");
 }
 
-void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes,
-                Value nothing) {
+void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing,
+                int64_t most_bytes) {
   if (layout.element != ElementType::i4) {
-    b.op(OpCode::copy_bytes, {to, from, row_bytes(b, layout, codes)});
+    b.op(OpCode::copy_bytes, {to, from, row_bytes(b, layout, codes)}, {.imm = most_bytes});
     return;
   }
-  b.op(OpCode::copy_bytes, {to, from, over(b, b.add(codes, 1), 2)});
+  b.op(OpCode::copy_bytes, {to, from, over(b, b.add(codes, 1), 2)}, {.imm = most_bytes});
   const Value odd = b.op(OpCode::iand_imm, {codes}, {.imm = 1}, "odd");
   b.branch(odd, Compare::not_equal, b.constant(0), [&] {
     const Value at = plus(b, {to, over(b, codes, 2)}, "last");

@@ -85,6 +85,8 @@ Value no_codes(Builder& b, const Layout& layout, const Source& source);
 Value flip_bits(Builder& b, const Layout& layout, const Source& source);
 
 /// Copies so many codes that begin with a byte; what is left of the last one becomes code 0.
-void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing);
+/// most_bytes: no more than these; 0: any number.
+void copy_codes(Builder& b, const Layout& layout, Value to, Value from, Value codes, Value nothing,
+                int64_t most_bytes = 0);
 
 }  // namespace tw

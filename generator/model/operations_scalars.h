@@ -24,8 +24,9 @@ OP(store_i64, "n n", "o", store_number, .memory = MemoryUse::writes) /* store_i6
 /* b bits, the rest of the number is 0; the low b bits. Printed as C only, as are the next two */
 OP(load_scalar, "n -> n", "bo", load_scalar, .memory = MemoryUse::reads)
 OP(store_scalar, "n n", "bo", store_scalar, .memory = MemoryUse::writes)
-/* c bytes from b to a, which do not overlap; c bytes that are all b, at a */
-OP(copy_bytes, "n n n", "", copy_bytes, .memory = MemoryUse::writes, .slow = true)
+/* c bytes from b to a, which do not overlap, at most #i of them, where #i is not 0; c bytes that are
+ * all b, at a */
+OP(copy_bytes, "n n n", "i", copy_bytes, .memory = MemoryUse::writes, .slow = true)
 OP(fill_bytes, "n n n", "", fill_bytes, .memory = MemoryUse::writes, .slow = true)
 /* scalar slot #i of the function's own frame */
 OP(frame_load, "-> n", "i", frame_load, .memory = MemoryUse::reads,

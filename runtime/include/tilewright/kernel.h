@@ -127,6 +127,14 @@ static inline uint8_t* tw_hidden(uint8_t* pointer) {
   return hidden;
 #endif
 }
+/* memcpy, by a call. Where compilers know that there are few bytes, though not how many, gcc writes
+ * an instruction that takes longer than the call does (rep movs). */
+static inline void tw_copy(void* to, const void* from, size_t bytes) {
+#if defined(__GNUC__) || defined(__clang__)
+  __asm__ volatile("" : "+r"(bytes));
+#endif
+  memcpy(to, from, bytes);
+}
 static inline float tw_f32_of_bits(int32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
