@@ -179,13 +179,4 @@ int64_t byte_codes(const Layout& layout) {
   return 8 / bits(layout.element);
 }
 
-CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
-                     VectorLength vl) {
-  const Part panels = axes(layout);
-  const Coordinates at{row, k, 0};
-  const int64_t bit = place(panels, FieldKind::data, at, {padded_k(layout, k_total), vl, 0});
-  return {bit / 8, static_cast<int>(bit % 8),
-          static_cast<int>(offset(field_axes(panels, FieldKind::data), at, vl))};
-}
-
 }  // namespace tw

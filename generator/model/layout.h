@@ -132,13 +132,4 @@ const Field& field_of(const Layout& layout, FieldKind kind);
 /// Codes of a byte, for elements of at most 8 bits.
 int64_t byte_codes(const Layout& layout);
 
-/// Where the code of (row, k) is: byte offset from the panel's start, and the bit shift in it.
-struct CodePlace {
-  int64_t byte = 0;
-  int shift = 0;   ///< 0, or 4 for a high nibble
-  int offset = 0;  ///< stored is code + offset
-};
-CodePlace code_place(const Layout& layout, int64_t k_total, int64_t row, int64_t k,
-                     VectorLength vl);
-
 }  // namespace tw

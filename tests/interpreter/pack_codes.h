@@ -1,4 +1,4 @@
-// Brings codes into any Layout, slowly and obviously: one value at a time, where the Layout says.
+// Operands of a multiplication packed into any Layout, as its text says.
 #pragma once
 
 #include <cstdint>
