@@ -14,16 +14,16 @@ class Execution {
  public:
   Execution(const Program& program, Memory& memory, uint64_t scratch, const RunOptions& options)
       : program_(program),
-        plan_(make_plan(program, options.vl, options.physical)),
-        machine_{memory, scratch, options.vl, *plan_} {
+        prepared_(prepare(program, options.vl, options.physical)),
+        machine_{memory, scratch, options.vl, *prepared_} {
     machine_.frame.resize(static_cast<size_t>(program.frame_slots));
     machine_.frame_written.resize(machine_.frame.size());
   }
 
   RunCounts run(uint64_t args) {
-    set_scalar(plan_->args, args);
+    set_scalar(prepared_->args, args);
     try {
-      execute(plan_->steps);
+      execute(prepared_->steps);
     } catch (const Fault& fault) {
       std::string where = at_ == nullptr ? "" : to_text(program_, *at_, unique_names(program_));
       throw Fault(fmt::format("{}: {}: {}", program_.name, where, fault.what()));
@@ -51,34 +51,34 @@ class Execution {
     for (const Move& move : moves) std::memmove(move.to.at, move.from.at, move.to.bytes);
   }
 
-  void loop(const LoopPlan& plan) {
-    uint64_t left = scalar(plan.count);
-    move(plan.enter);
+  void loop(const PreparedLoop& prepared) {
+    uint64_t left = scalar(prepared.count);
+    move(prepared.enter);
     while (left > 0) {
-      if (plan.counter.at != nullptr) set_scalar(plan.counter, left);
-      execute(plan.body);
-      move(plan.again);
-      if (plan.counter.at != nullptr && scalar(plan.counter) != left) {
-        throw Fault(fmt::format("the counter of loop {} was overwritten", plan.loop->label));
+      if (prepared.counter.at != nullptr) set_scalar(prepared.counter, left);
+      execute(prepared.body);
+      move(prepared.again);
+      if (prepared.counter.at != nullptr && scalar(prepared.counter) != left) {
+        throw Fault(fmt::format("the counter of loop {} was overwritten", prepared.loop->label));
       }
-      left = left > plan.step ? left - plan.step : 0;
+      left = left > prepared.step ? left - prepared.step : 0;
     }
-    if (plan.counter.at != nullptr) set_scalar(plan.counter, 0);
-    move(plan.leave);
+    if (prepared.counter.at != nullptr) set_scalar(prepared.counter, 0);
+    move(prepared.leave);
   }
 
-  void branch(const IfPlan& plan) {
-    uint64_t a = scalar(plan.a);
-    uint64_t b = scalar(plan.b);
-    bool taken = plan.compare == Compare::equal       ? a == b
-                 : plan.compare == Compare::not_equal ? a != b
-                 : plan.compare == Compare::below     ? a < b
-                                                      : a >= b;
-    execute(taken ? plan.then_body : plan.else_body);
+  void branch(const PreparedIf& prepared) {
+    uint64_t a = scalar(prepared.a);
+    uint64_t b = scalar(prepared.b);
+    bool taken = prepared.compare == Compare::equal       ? a == b
+                 : prepared.compare == Compare::not_equal ? a != b
+                 : prepared.compare == Compare::below     ? a < b
+                                                          : a >= b;
+    execute(taken ? prepared.then_body : prepared.else_body);
   }
 
   const Program& program_;
-  std::unique_ptr<Plan> plan_;
+  std::unique_ptr<Prepared> prepared_;
   Machine machine_;
   const Op* at_ = nullptr;  ///< what is being executed, for messages
   RunCounts counts_;

@@ -24,8 +24,8 @@ Meaning meaning(OpCode code) {
 
 void run_alone(const Step& step) {
   Memory memory;
-  Plan plan;
-  Machine machine{memory, 0, {}, plan};
+  Prepared prepared;
+  Machine machine{memory, 0, {}, prepared};
   meaning(step.code)(step, machine);
 }
 

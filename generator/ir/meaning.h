@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "ir/interpreter.h"
-#include "ir/plan.h"
+#include "ir/prepared.h"
 
 namespace tw {
 
@@ -15,7 +15,7 @@ struct Machine {
   Memory& memory;
   uint64_t scratch;  ///< address of the Program's own memory
   VectorLength vl;
-  Plan& plan;
+  Prepared& prepared;
   std::vector<uint64_t> frame = {};
   std::vector<bool> frame_written = {};
   bool active[last_mode + 1] = {};  ///< by Mode

@@ -158,9 +158,9 @@ void change_mode(const Step& s, Machine& m, bool enter) {
   m.active[s.imm] = enter;
   if (mode == Mode::nibble_table) return;
   const bool vectors = mode == Mode::streaming;
-  const size_t begin = vectors ? m.plan.vectors_begin : m.plan.tiles_begin;
-  const size_t end = vectors ? m.plan.tiles_begin : m.plan.bytes.size();
-  std::memset(m.plan.bytes.data() + begin, 0xCD, end - begin);
+  const size_t begin = vectors ? m.prepared.vectors_begin : m.prepared.tiles_begin;
+  const size_t end = vectors ? m.prepared.tiles_begin : m.prepared.bytes.size();
+  std::memset(m.prepared.bytes.data() + begin, 0xCD, end - begin);
 }
 
 void enter_mode(const Step& s, Machine& m) {

@@ -23,8 +23,8 @@ struct Move {
   Storage from, to;
 };
 
-struct LoopPlan;
-struct IfPlan;
+struct PreparedLoop;
+struct PreparedIf;
 
 /// One of: an operation, a move (operations == 0 and `code` is copy), a loop, a branch.
 struct Step {
@@ -38,11 +38,11 @@ struct Step {
   Mode mode = Mode::none;  ///< required by the row
   int operations = 0;      ///< 1 on the first step of an Op, to count them
   const Op* op = nullptr;  ///< for messages
-  std::unique_ptr<LoopPlan> loop;
-  std::unique_ptr<IfPlan> branch;
+  std::unique_ptr<PreparedLoop> loop;
+  std::unique_ptr<PreparedIf> branch;
 };
 
-struct LoopPlan {
+struct PreparedLoop {
   const Loop* loop = nullptr;
   Storage count;
   uint64_t step = 1;
@@ -52,13 +52,13 @@ struct LoopPlan {
   std::vector<Step> body;
 };
 
-struct IfPlan {
+struct PreparedIf {
   Compare compare{};
   Storage a, b;
   std::vector<Step> then_body, else_body;
 };
 
-struct Plan {
+struct Prepared {
   std::vector<uint8_t> bytes;  ///< all places; values nobody wrote are 0xCD
   size_t vectors_begin = 0;    ///< vectors and predicates: [vectors_begin, tiles_begin)
   size_t tiles_begin = 0;
@@ -66,8 +66,8 @@ struct Plan {
   std::vector<Step> steps;
 };
 
-/// `program` is verified, and allocated when `physical`; it outlives the plan. Not copied: steps
-/// point into `bytes`.
-std::unique_ptr<Plan> make_plan(const Program& program, VectorLength vl, bool physical);
+/// `program` is verified, and allocated when `physical`; it outlives what is made of it. Not
+/// copied: steps point into `bytes`.
+std::unique_ptr<Prepared> prepare(const Program& program, VectorLength vl, bool physical);
 
 }  // namespace tw

@@ -1,4 +1,4 @@
-#include "ir/plan.h"
+#include "ir/prepared.h"
 
 #include <algorithm>
 #include <map>
@@ -11,10 +11,13 @@ namespace tw {
 namespace {
 
 /// Gives every value a room (an index) first, and rooms their offsets when all are known.
-class Planner {
+class Preparer {
  public:
-  Planner(const Program& program, VectorLength vl, bool physical)
-      : program_(program), vl_(vl), plan_(std::make_unique<Plan>()), index_(program.values.size()) {
+  Preparer(const Program& program, VectorLength vl, bool physical)
+      : program_(program),
+        vl_(vl),
+        prepared_(std::make_unique<Prepared>()),
+        index_(program.values.size()) {
     if (physical) {
       share_registers();
     } else {
@@ -24,14 +27,14 @@ class Planner {
     first_inner_ = rooms_.size();
   }
 
-  std::unique_ptr<Plan> plan() {
+  std::unique_ptr<Prepared> prepare() {
     // Twice, because places are known only when all values inside of rows have been counted.
     region(program_.body);
     lay_out();
     inner_ = first_inner_;
-    plan_->steps = region(program_.body);
-    plan_->args = place(program_.args);
-    return std::move(plan_);
+    prepared_->steps = region(program_.body);
+    prepared_->args = place(program_.args);
+    return std::move(prepared_);
   }
 
  private:
@@ -82,21 +85,21 @@ class Planner {
       }
     };
     add_kinds([](Kind kind) { return kind == Kind::scalar; });
-    plan_->vectors_begin = offset;
+    prepared_->vectors_begin = offset;
     add_kinds([](Kind kind) { return kind == Kind::vector || kind == Kind::predicate; });
-    plan_->tiles_begin = offset;
+    prepared_->tiles_begin = offset;
     add_kinds([](Kind kind) { return kind == Kind::tile; });
-    plan_->bytes.assign(offset, 0xCD);
+    prepared_->bytes.assign(offset, 0xCD);
   }
 
   Storage place(size_t room, Type type) {
-    return {plan_->bytes.data() + rooms_[room].offset, bytes(type), type.kind, rows(type)};
+    return {prepared_->bytes.data() + rooms_[room].offset, bytes(type), type.kind, rows(type)};
   }
   Storage place(Value v) { return place(index_[static_cast<size_t>(v)], program_.type(v)); }
 
   /// A place for a value that exists only inside of a row, or while values are being exchanged.
   Storage inner(Type type) {
-    if (!plan_->bytes.empty()) return place(inner_++, type);
+    if (!prepared_->bytes.empty()) return place(inner_++, type);
     size_t room = add(type);
     return place(room, type);
   }
@@ -174,8 +177,8 @@ class Planner {
 
   void visit(const std::unique_ptr<Loop>& loop, std::vector<Step>& steps) {
     Step step;
-    step.loop = std::make_unique<LoopPlan>();
-    LoopPlan& to = *step.loop;
+    step.loop = std::make_unique<PreparedLoop>();
+    PreparedLoop& to = *step.loop;
     to.loop = loop.get();
     to.count = place(loop->count);
     to.step = static_cast<uint64_t>(loop->step.at(vl_));
@@ -199,7 +202,7 @@ class Planner {
 
   void visit(const std::unique_ptr<If>& branch, std::vector<Step>& steps) {
     Step step;
-    step.branch = std::make_unique<IfPlan>();
+    step.branch = std::make_unique<PreparedIf>();
     step.branch->compare = branch->compare;
     step.branch->a = place(branch->a);
     step.branch->b = place(branch->b);
@@ -211,7 +214,7 @@ class Planner {
   const Program& program_;
   VectorLength vl_;
   bool physical_ = false;
-  std::unique_ptr<Plan> plan_;
+  std::unique_ptr<Prepared> prepared_;
   std::vector<size_t> index_;  ///< value -> room
   std::vector<Room> rooms_;
   size_t first_inner_ = 0, inner_ = 0;  ///< rooms that no value has
@@ -219,8 +222,8 @@ class Planner {
 
 }  // namespace
 
-std::unique_ptr<Plan> make_plan(const Program& program, VectorLength vl, bool physical) {
-  return Planner(program, vl, physical).plan();
+std::unique_ptr<Prepared> prepare(const Program& program, VectorLength vl, bool physical) {
+  return Preparer(program, vl, physical).prepare();
 }
 
 }  // namespace tw
