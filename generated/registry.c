@@ -680,8 +680,8 @@ static const tw_layout layout_0 = {
 static const tw_axes layout_1_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_0, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_1 = {
@@ -708,8 +708,8 @@ static const tw_layout layout_1 = {
 static const tw_axes layout_2_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_2, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_2 = {
@@ -736,8 +736,8 @@ static const tw_layout layout_2 = {
 static const tw_axes layout_3_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_4, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_3 = {
@@ -764,8 +764,8 @@ static const tw_layout layout_3 = {
 static const tw_axes layout_4_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_F32, {0, 0}, axes_6, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_4 = {
@@ -792,8 +792,8 @@ static const tw_layout layout_4 = {
 static const tw_axes layout_5_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_F32, {0, 0}, axes_8, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_5 = {
@@ -820,8 +820,8 @@ static const tw_layout layout_5 = {
 static const tw_axes layout_6_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_F32, {0, 0}, axes_9, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_6 = {
@@ -848,8 +848,8 @@ static const tw_layout layout_6 = {
 static const tw_axes layout_7_axes = {
     {TW_DIM_N, {0, 0}, {24, 0}, {0, 0}},
     {TW_F32, {0, 0}, axes_10, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-768, 0}, axes_11, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_7 = {
@@ -876,8 +876,8 @@ static const tw_layout layout_7 = {
 static const tw_axes layout_8_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
     {TW_F32, {0, 0}, axes_12, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_13, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_8 = {
@@ -925,8 +925,8 @@ static const tw_layout layout_9 = {
 static const tw_axes layout_10_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_F32, {0, 0}, axes_14, 2, 1, 0, NULL, 0},
-    {0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_10 = {
@@ -975,7 +975,7 @@ static const tw_axes layout_12_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_16, 5, 1, 8, NULL, 0},
     {TW_F16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_12 = {
@@ -1003,7 +1003,7 @@ static const tw_axes layout_13_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_16, 5, 1, 8, NULL, 0},
     {TW_BF16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_13 = {
@@ -1031,7 +1031,7 @@ static const tw_axes layout_14_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_18, 5, 1, 8, NULL, 0},
     {TW_F32, {512, 0}, axes_19, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_14 = {
@@ -1080,7 +1080,7 @@ static const tw_axes layout_16_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_20, 6, 1, 8, NULL, 0},
     {TW_BF16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_16 = {
@@ -1108,7 +1108,7 @@ static const tw_axes layout_17_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_22, 5, 1, 8, NULL, 0},
     {TW_F16, {2048, 0}, axes_23, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_17 = {
@@ -1136,7 +1136,7 @@ static const tw_axes layout_18_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_22, 5, 1, 8, NULL, 0},
     {TW_BF16, {2048, 0}, axes_23, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_18 = {
@@ -1164,7 +1164,7 @@ static const tw_axes layout_19_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_24, 5, 1, 8, NULL, 0},
     {TW_F32, {2048, 0}, axes_25, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_19 = {
@@ -1192,7 +1192,7 @@ static const tw_axes layout_20_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_26, 6, 1, 8, NULL, 0},
     {TW_BF16, {4096, 0}, axes_27, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_20 = {
@@ -1241,7 +1241,7 @@ static const tw_axes layout_22_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_28, 6, 1, 8, NULL, 0},
     {TW_BF16, {8192, 0}, axes_29, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_22 = {
@@ -1290,7 +1290,7 @@ static const tw_axes layout_24_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_30, 6, 1, 8, NULL, 0},
     {TW_BF16, {16384, 0}, axes_31, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_24 = {
@@ -1339,7 +1339,7 @@ static const tw_axes layout_26_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_32, 5, 1, 8, NULL, 0},
     {TW_F16, {4096, 0}, axes_33, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_26 = {
@@ -1388,7 +1388,7 @@ static const tw_axes layout_28_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_32, 5, 1, 8, NULL, 0},
     {TW_BF16, {4096, 0}, axes_33, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_28 = {
@@ -1416,7 +1416,7 @@ static const tw_axes layout_29_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_34, 5, 1, 8, NULL, 0},
     {TW_F32, {4096, 0}, axes_35, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_29 = {
@@ -1444,7 +1444,7 @@ static const tw_axes layout_30_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_36, 6, 1, 8, NULL, 0},
     {TW_BF16, {8192, 0}, axes_37, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_30 = {
@@ -1472,7 +1472,7 @@ static const tw_axes layout_31_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_38, 6, 1, 8, NULL, 0},
     {TW_BF16, {16384, 0}, axes_39, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_31 = {
@@ -1500,7 +1500,7 @@ static const tw_axes layout_32_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_40, 6, 1, 8, NULL, 0},
     {TW_BF16, {32768, 0}, axes_41, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_32 = {
@@ -1612,7 +1612,7 @@ static const tw_axes layout_37_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_42, 5, 1, 0, axes_43, 1},
     {TW_F16, {1024, 0}, axes_44, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_37 = {
@@ -1640,7 +1640,7 @@ static const tw_axes layout_38_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_42, 5, 1, 0, axes_43, 1},
     {TW_BF16, {1024, 0}, axes_44, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_38 = {
@@ -1668,7 +1668,7 @@ static const tw_axes layout_39_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_45, 5, 1, 0, axes_43, 1},
     {TW_F32, {1024, 0}, axes_46, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_39 = {
@@ -1717,7 +1717,7 @@ static const tw_axes layout_41_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_47, 5, 1, 0, axes_43, 1},
     {TW_BF16, {2048, 0}, axes_48, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_41 = {
@@ -1766,7 +1766,7 @@ static const tw_axes layout_43_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_49, 5, 1, 0, axes_43, 1},
     {TW_BF16, {4096, 0}, axes_50, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_43 = {
@@ -1815,7 +1815,7 @@ static const tw_axes layout_45_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_51, 5, 1, 0, axes_43, 1},
     {TW_BF16, {8192, 0}, axes_52, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_45 = {
@@ -1948,7 +1948,7 @@ static const tw_axes layout_51_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_53, 5, 1, 0, axes_54, 1},
     {TW_F16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_51 = {
@@ -1976,7 +1976,7 @@ static const tw_axes layout_52_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_53, 5, 1, 0, axes_54, 1},
     {TW_BF16, {512, 0}, axes_17, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_52 = {
@@ -2004,7 +2004,7 @@ static const tw_axes layout_53_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_55, 5, 1, 0, axes_54, 1},
     {TW_F32, {512, 0}, axes_19, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_53 = {
@@ -2053,7 +2053,7 @@ static const tw_axes layout_55_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_56, 5, 1, 0, axes_54, 1},
     {TW_BF16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_55 = {
@@ -2102,7 +2102,7 @@ static const tw_axes layout_57_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_57, 5, 1, 0, axes_54, 1},
     {TW_BF16, {2048, 0}, axes_58, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_57 = {
@@ -2151,7 +2151,7 @@ static const tw_axes layout_59_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_59, 5, 1, 0, axes_54, 1},
     {TW_BF16, {4096, 0}, axes_60, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_59 = {
@@ -2284,7 +2284,7 @@ static const tw_axes layout_65_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 0, NULL, 0},
     {TW_F16, {0, 1024}, axes_62, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_65 = {
@@ -2312,7 +2312,7 @@ static const tw_axes layout_66_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 0, NULL, 0},
     {TW_BF16, {0, 1024}, axes_62, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_66 = {
@@ -2340,7 +2340,7 @@ static const tw_axes layout_67_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_63, 5, 1, 0, NULL, 0},
     {TW_F32, {0, 1024}, axes_64, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_67 = {
@@ -2368,7 +2368,7 @@ static const tw_axes layout_68_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_65, 5, 1, 0, NULL, 0},
     {TW_BF16, {0, 2048}, axes_66, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_68 = {
@@ -2396,7 +2396,7 @@ static const tw_axes layout_69_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_67, 5, 1, 0, NULL, 0},
     {TW_BF16, {0, 4096}, axes_68, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_69 = {
@@ -2424,7 +2424,7 @@ static const tw_axes layout_70_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_69, 5, 1, 0, NULL, 0},
     {TW_BF16, {0, 8192}, axes_70, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_70 = {
@@ -2473,7 +2473,7 @@ static const tw_axes layout_72_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_71, 4, 1, 8, NULL, 0},
     {TW_F32, {-256, 0}, axes_7, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_72 = {
@@ -2501,7 +2501,7 @@ static const tw_axes layout_73_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_72, 4, 1, 8, NULL, 0},
     {TW_F32, {-1024, 0}, axes_1, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_73 = {
@@ -2571,7 +2571,7 @@ static const tw_axes layout_76_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_73, 4, 1, 8, NULL, 0},
     {TW_F32, {-2048, 0}, axes_3, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_76 = {
@@ -2641,7 +2641,7 @@ static const tw_axes layout_79_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_74, 4, 1, 0, axes_43, 1},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_79 = {
@@ -2711,7 +2711,7 @@ static const tw_axes layout_82_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_75, 5, 1, 0, axes_54, 1},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_82 = {
@@ -2802,7 +2802,7 @@ static const tw_axes layout_86_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_76, 5, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 16, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_86 = {
@@ -2851,7 +2851,7 @@ static const tw_axes layout_88_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_77, 5, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_7, 1, 16, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_88 = {
@@ -2900,7 +2900,7 @@ static const tw_axes layout_90_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_78, 5, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 16, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_90 = {
@@ -2928,7 +2928,7 @@ static const tw_axes layout_91_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_79, 5, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_7, 1, 16, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_91 = {
@@ -2977,7 +2977,7 @@ static const tw_axes layout_93_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_80, 5, 1, 0, axes_81, 1},
     {TW_F32, {0, -512}, axes_15, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_93 = {
@@ -3026,7 +3026,7 @@ static const tw_axes layout_95_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_82, 4, 1, 0, axes_83, 1},
     {TW_F32, {0, -512}, axes_15, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_95 = {
@@ -3075,7 +3075,7 @@ static const tw_axes layout_97_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_84, 4, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_15, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_97 = {
@@ -3145,7 +3145,7 @@ static const tw_axes layout_100_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_85, 3, 1, 128, NULL, 0},
     {TW_F32, {-256, 0}, axes_7, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_100 = {
@@ -3194,7 +3194,7 @@ static const tw_axes layout_102_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_86, 3, 1, 128, NULL, 0},
     {TW_F32, {-1024, 0}, axes_1, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_102 = {
@@ -3264,7 +3264,7 @@ static const tw_axes layout_105_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_87, 3, 1, 128, NULL, 0},
     {TW_F32, {-2048, 0}, axes_3, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_105 = {
@@ -3313,7 +3313,7 @@ static const tw_axes layout_107_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_88, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_107 = {
@@ -3383,7 +3383,7 @@ static const tw_axes layout_110_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_89, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_5, 1, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_110 = {
@@ -3495,7 +3495,7 @@ static const tw_axes layout_115_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_20, 6, 1, 8, NULL, 0},
     {TW_F16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_115 = {
@@ -3523,7 +3523,7 @@ static const tw_axes layout_116_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_26, 6, 1, 8, NULL, 0},
     {TW_F16, {4096, 0}, axes_27, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_116 = {
@@ -3572,7 +3572,7 @@ static const tw_axes layout_118_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_28, 6, 1, 8, NULL, 0},
     {TW_F16, {8192, 0}, axes_29, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_118 = {
@@ -3621,7 +3621,7 @@ static const tw_axes layout_120_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_30, 6, 1, 8, NULL, 0},
     {TW_F16, {16384, 0}, axes_31, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_120 = {
@@ -3691,7 +3691,7 @@ static const tw_axes layout_123_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_36, 6, 1, 8, NULL, 0},
     {TW_F16, {8192, 0}, axes_37, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_123 = {
@@ -3719,7 +3719,7 @@ static const tw_axes layout_124_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_38, 6, 1, 8, NULL, 0},
     {TW_F16, {16384, 0}, axes_39, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_124 = {
@@ -3747,7 +3747,7 @@ static const tw_axes layout_125_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_40, 6, 1, 8, NULL, 0},
     {TW_F16, {32768, 0}, axes_41, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_125 = {
@@ -3880,7 +3880,7 @@ static const tw_axes layout_131_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_47, 5, 1, 0, axes_43, 1},
     {TW_F16, {2048, 0}, axes_48, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_131 = {
@@ -3929,7 +3929,7 @@ static const tw_axes layout_133_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_49, 5, 1, 0, axes_43, 1},
     {TW_F16, {4096, 0}, axes_50, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_133 = {
@@ -3978,7 +3978,7 @@ static const tw_axes layout_135_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_51, 5, 1, 0, axes_43, 1},
     {TW_F16, {8192, 0}, axes_52, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_135 = {
@@ -4132,7 +4132,7 @@ static const tw_axes layout_142_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_56, 5, 1, 0, axes_54, 1},
     {TW_F16, {1024, 0}, axes_21, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_142 = {
@@ -4181,7 +4181,7 @@ static const tw_axes layout_144_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_57, 5, 1, 0, axes_54, 1},
     {TW_F16, {2048, 0}, axes_58, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_144 = {
@@ -4230,7 +4230,7 @@ static const tw_axes layout_146_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_59, 5, 1, 0, axes_54, 1},
     {TW_F16, {4096, 0}, axes_60, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_146 = {
@@ -4384,7 +4384,7 @@ static const tw_axes layout_153_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_65, 5, 1, 0, NULL, 0},
     {TW_F16, {0, 2048}, axes_66, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_153 = {
@@ -4433,7 +4433,7 @@ static const tw_axes layout_155_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_67, 5, 1, 0, NULL, 0},
     {TW_F16, {0, 4096}, axes_68, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_155 = {
@@ -4482,7 +4482,7 @@ static const tw_axes layout_157_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_69, 5, 1, 0, NULL, 0},
     {TW_F16, {0, 8192}, axes_70, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_15, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_157 = {
@@ -4531,7 +4531,7 @@ static const tw_axes layout_159_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_90, 4, 1, 128, NULL, 0},
     {TW_F16, {1024, 0}, axes_91, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_159 = {
@@ -4580,7 +4580,7 @@ static const tw_axes layout_161_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_92, 4, 1, 128, NULL, 0},
     {TW_F16, {4096, 0}, axes_93, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_1, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_161 = {
@@ -4650,7 +4650,7 @@ static const tw_axes layout_164_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
     {TW_F16, {8192, 0}, axes_95, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_3, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_164 = {
@@ -4720,7 +4720,7 @@ static const tw_axes layout_167_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_96, 4, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_97, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_5, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_167 = {
@@ -4790,7 +4790,7 @@ static const tw_axes layout_170_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_91, 2, 1, 0, NULL, 0},
-    {0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_7, 1, 1, 0, NULL, 0},
 };
 static const tw_layout layout_170 = {
@@ -18449,17 +18449,17 @@ const tw_packer tw_generated_packers[] = {
 const size_t tw_generated_packer_count = 255;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_99, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_100, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_101, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_102, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_103, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_104, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_105, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_106, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"q4_0", 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_107, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_108, 1, 1, 0, NULL, 0}, {0}, {0}}},
-    {"q8_0", 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_109, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_110, 1, 1, 0, NULL, 0}, {0}, {0}}},
-    {"nxk_bf16", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_101, 1, 1, 0, NULL, 0}, {0}, {0}, {0}}},
-    {"q4_1", 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_111, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_112, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_112, 1, 1, 0, NULL, 0}, {0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_99, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_100, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_101, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_102, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_103, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_104, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_105, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_106, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_0", 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_107, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_108, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q8_0", 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_109, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_110, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk_bf16", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_101, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_1", 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_111, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_112, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_112, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
 };
 const size_t tw_generated_source_count = 12;

@@ -30,6 +30,9 @@ FieldAxes in_panel(const Layout& layout, const Part& panel, FieldKind kind) {
   return field;
 }
 
+/// C++ wants all members.
+constexpr const char* no_field = "{TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}";
+
 /// Fields of a tw_axes, in its order.
 constexpr FieldKind kinds[] = {FieldKind::data, FieldKind::scales, FieldKind::minimums,
                                FieldKind::bias};
@@ -56,7 +59,7 @@ std::string AxisRows::layout(const Layout& layout) {
   for (const FieldKind kind : kinds) {
     const int index = field_index(layout, kind);
     text += "    ";
-    text += index < 0 ? "{0}"
+    text += index < 0 ? no_field
                       : field(in_panel(layout, panel, kind),
                               layout.fields[static_cast<size_t>(index)].factor);
     text += ",\n";
@@ -68,7 +71,7 @@ std::string AxisRows::source(const Part& axes) {
   std::string text = "{" + row(*axes.over);
   for (const FieldKind kind : kinds) {
     text += ", ";
-    text += find_field(axes, kind) == nullptr ? "{0}" : field(flat(axes, kind, 0), 1);
+    text += find_field(axes, kind) == nullptr ? no_field : field(flat(axes, kind, 0), 1);
   }
   return text + "}";
 }
