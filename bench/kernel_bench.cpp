@@ -74,6 +74,7 @@ void run_group(benchmark::State& state, const Session& session, const KernelRequ
     MatmulOptions options;
     options.family = kernel->family;
     options.kernel = kernel->name;
+    options.accumulate = kernel->accumulate;
     options.rhs_prefetch = request.rhs_prefetch;
     options.rotate_bytes = streamed ? session.rotate_bytes : 0;
     PlannedMatmul* matmul =

@@ -5,7 +5,7 @@
 // into lhs i8 m1 kr8 k%32 [data|sums:i32*1|zeros:i32|scales:f32] (502868db9a9cfa03)
 //          | 8 x k bits of codes | 1 i32 x sums | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d4a547615d8a3448)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

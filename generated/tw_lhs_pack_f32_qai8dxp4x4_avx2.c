@@ -7,8 +7,8 @@
 // into lhs i8 m4 kr4 k%32 [data|sums:i32*-128|zeros:i32|scales:f32] (dd01f55bbfc2d9e5)
 //          | 32 x k bits of codes | 4 i32 x sums | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (1baf7332cb108f2a)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (39fcf0b9a94e89c7)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d4a547615d8a3448)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (63d7c2b668b5944c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -42,6 +42,7 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   matmul.n = weights.n;
   matmul.k = weights.k;
   matmul.kernel = options.kernel;
+  matmul.accumulate = options.accumulate;
   matmul.rhs_layout = options.rhs_layout;
   matmul.settings = options.settings.data();
   matmul.setting_count = options.settings.size();

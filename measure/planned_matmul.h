@@ -41,6 +41,7 @@ struct Activations {
 
 struct MatmulOptions {
   const char* family = nullptr;
+  int accumulate = 0;                       ///< as in tw_matmul
   const char* kernel = nullptr;             ///< only this kernel; null: the plan chooses
   std::optional<size_t> rhs_prefetch = {};  ///< bytes, 0: none; nothing: the plan chooses
   size_t rotate_bytes = 0;                  ///< packed copies fill at least that; 0: one copy, hot

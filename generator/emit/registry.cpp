@@ -165,13 +165,15 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .in_order = {},\n"
       "        .tile_m_scalable = {},\n"
       "        .dst = TW_{},\n"
+      "        .accumulate = {},\n"
       "    }},\n",
       kernel.symbol, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
       names.layout(v.rhs), v.tile.m.fixed, v.tile.n.fixed, v.tile.n.vl + v.tile.n.svl,
       v.knobs.unroll_k, v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle,
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
-      v.tile.m.vl + v.tile.m.svl, upper(std::string(name(v.family.dst))));
+      v.tile.m.vl + v.tile.m.svl, upper(std::string(name(v.family.dst))),
+      v.family.accumulate ? 1 : 0);
 }
 
 /// A packer's name, and what it is told of the layout where it serves several.

@@ -1,5 +1,7 @@
 // What an epilogue needs of the tile's columns: their bias, and which of them exist.
-#include "lower/tile.h"
+#include <bit>
+
+#include "lower/output.h"
 
 namespace tw {
 namespace {
@@ -39,6 +41,41 @@ Value column_predicate(const Tile1& t, int64_t vector) {
   const Value before = t.b.op(OpCode::length, {}, {.offset = t.lanes() * vector});
   const Value left = vector == 0 ? t.n_left : t.b.op(OpCode::isub_sat, {t.n_left, before});
   return first_lanes(t, left);
+}
+
+namespace {
+
+Value load_lane(Builder& b, Value vector, Value pointer, int64_t lane, int bits, Length bytes,
+                const std::string& name) {
+  if (b.isa().has(OpCode::load_lane, bits, bytes)) {
+    return b.op(OpCode::load_lane, {vector, pointer}, {.bits = bits, .imm = lane, .bytes = bytes},
+                name, Role::operand);
+  }
+  const Value one = b.op(OpCode::load_dup, {pointer}, {.bits = bits}, "one", Role::operand);
+  return b.op(OpCode::blend, {vector, one}, {.bits = bits, .imm = int64_t{1} << lane}, name,
+              Role::operand);
+}
+
+}  // namespace
+
+Value load_lanes(const Tile1& t, Value last, Value row, const Place& at, int64_t vector, int bits,
+                 const std::string& name) {
+  Builder& b = t.b;
+  const int64_t lanes = t.lanes().fixed;
+  const Length bytes = (b.isa().vector_bytes * bits).divided(32);
+  const Value before = b.constant(vector * lanes);
+  const Value room = b.op(OpCode::isub_sat, {last, before});
+  // A vector wholly beyond the edge reads the row's first column instead.
+  const Value first = b.op(OpCode::if_null, {b.op(OpCode::isub_sat, {t.n_left, before}), row,
+                                             b.add(at.pointer, at.offset)});
+  Value all = b.op(OpCode::load_dup, {first}, {.bits = bits, .bytes = bytes}, name, Role::operand);
+  for (int64_t lane = 1; lane < lanes; ++lane) {
+    const Value at_most = b.op(OpCode::imin, {room, b.constant(lane)});
+    const int shift = std::countr_zero(static_cast<unsigned>(bits / 8));
+    const Value skip = b.op(OpCode::ishl, {at_most}, {.imm = shift});
+    all = load_lane(b, all, b.op(OpCode::iadd, {first, skip}), lane, bits, bytes, name);
+  }
+  return all;
 }
 
 std::vector<Value> column_predicates(const Tile1& t) {

@@ -112,13 +112,14 @@ class GroupOutputs {
         b_.op(OpCode::tile_row, {tiles_[j / group_vectors], rows_[j % group_vectors]}, {},
               fmt::format("sum_{}", j), Role::accumulator);
     const Value column_sums = of_columns(sums_, vector, "colsum");
-    const Value sum = add_zero_point(t_, products, column_sums, zero_, "sum");
+    Value sum = add_zero_point(t_, products, column_sums, zero_, "sum");
     const Value scale = of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);
     const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},
                              {.bits = 32, .offset = bias_[j].offset}, "bias", Role::operand);
-    const Value out = output_.finish(sum, {scale, row_scale_}, bias, fmt::format("out_{}", j));
-    output_.store(exist, t_.dst, vector, out);
+    sum = output_.scaled(sum, {scale, row_scale_}, bias);
+    if (t_.v.family.accumulate) sum = output_.add(sum, output_.load(exist, t_.dst, vector));
+    output_.store(exist, t_.dst, vector, output_.finish(sum, fmt::format("out_{}", j)));
   }
 
   const Tile1& t_;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "lower/splat.h"
+#include "lower/widen.h"
 
 namespace tw {
 
@@ -41,22 +42,49 @@ Value OutputStage::to_bf16(Value out, const std::string& name) const {
   return b_.op(OpCode::high_half, {kept}, {}, name, Role::operand);
 }
 
-Value OutputStage::finish(Value sum, const Factors& by, Value bias, const std::string& name) const {
+Value OutputStage::as_f32(Value old) const {
+  return widened(b_, old, t_.v.family.dst, "old", Role::operand);
+}
+
+Value OutputStage::load(Value row, int64_t vector) const {
+  return as_f32(b_.op(OpCode::load, {row},
+                      {.offset = vector_bytes() * vector, .bytes = vector_bytes()}, "old",
+                      Role::operand));
+}
+
+Value OutputStage::load(Value columns, Value row, int64_t vector) const {
+  return as_f32(b_.op(OpCode::load_pred, {columns, row},
+                      {.bits = bits_, .offset = vector_bytes() * vector, .bytes = vector_bytes()},
+                      "old", Role::operand));
+}
+
+Value OutputStage::load_lanes(Value last, Value row, int64_t vector) const {
+  const Place at{row, vector_bytes() * vector};
+  return as_f32(tw::load_lanes(t_, last, row, at, vector, bits_, "old"));
+}
+
+Value OutputStage::scaled(Value sum, const Factors& by, Value bias) const {
   Value scale = by.row;
   if (by.column != no_value) {
     sum = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
     scale = b_.op(OpCode::fmul, {by.column, by.row}, {}, "scale", Role::operand);
   }
-  const Value out = scale == no_value
-                        ? b_.op(OpCode::fadd, {sum, bias}, {}, "out", Role::operand)
-                        : b_.op(OpCode::fma, {sum, scale, bias}, {}, "out", Role::operand);
+  if (scale == no_value) return add(sum, bias);
+  return b_.op(OpCode::fma, {sum, scale, bias}, {}, "out", Role::operand);
+}
+
+Value OutputStage::add(Value sum, Value old) const {
+  return b_.op(OpCode::fadd, {sum, old}, {}, "out", Role::operand);
+}
+
+Value OutputStage::finish(Value sum, const std::string& name) const {
   switch (t_.v.family.dst) {
     case ElementType::f16:
-      return b_.op(OpCode::cvt_f32_f16, {clamp(out, "out")}, {}, name, Role::operand);
+      return b_.op(OpCode::cvt_f32_f16, {clamp(sum, "out")}, {}, name, Role::operand);
     case ElementType::bf16:
-      return to_bf16(clamp(out, "out"), name);
+      return to_bf16(clamp(sum, "out"), name);
     default:
-      return clamp(out, name);
+      return clamp(sum, name);
   }
 }
 

@@ -15,9 +15,18 @@ class OutputStage {
   /// Loads what all outputs of a tile need.
   explicit OutputStage(const Tile1& t);
 
-  /// A vector of outputs: convert(clamp(sum * factors + bias)).
-  [[nodiscard]] Value finish(Value sum, const Factors& by, Value bias,
-                             const std::string& name) const;
+  /// A vector of the row of outputs that begins at `row`, as f32 ...
+  [[nodiscard]] Value load(Value row, int64_t vector) const;
+  /// ... of which `columns` exist ...
+  [[nodiscard]] Value load(Value columns, Value row, int64_t vector) const;
+  /// ... or the columns up to number `last`, lane by lane.
+  [[nodiscard]] Value load_lanes(Value last, Value row, int64_t vector) const;
+  /// A vector of sums * factors + bias ...
+  [[nodiscard]] Value scaled(Value sum, const Factors& by, Value bias) const;
+  /// ... added to what outputs were, where they accumulate ...
+  [[nodiscard]] Value add(Value sum, Value old) const;
+  /// ... and convert(clamp()) of it: outputs.
+  [[nodiscard]] Value finish(Value sum, const std::string& name) const;
   /// Is there a store of those columns of a vector that exist?
   [[nodiscard]] bool has_masks() const;
   /// Stores a vector of the row of outputs that begins at `row` ...
@@ -32,6 +41,7 @@ class OutputStage {
  private:
   [[nodiscard]] Value clamp(Value out, const std::string& name) const;
   [[nodiscard]] Value to_bf16(Value out, const std::string& name) const;
+  [[nodiscard]] Value as_f32(Value old) const;
   [[nodiscard]] Length vector_bytes() const;
 
   const Tile1& t_;
@@ -48,9 +58,16 @@ Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
 /// Adds the product of a row's zero point and the columns' sums.
 Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero, const std::string& name);
 
+// columns.cpp
+/// A vector of elements of `bits` bits, of columns vector * lanes ..., lane by lane: `at` is where
+/// they lie in the row that begins at `row`. Lanes beyond column number `last` repeat its value.
+Value load_lanes(const Tile1& t, Value last, Value row, const Place& at, int64_t vector, int bits,
+                 const std::string& name);
+
 // store.cpp
 /// From row-major sums to memory: whole vectors when the tile is whole, else exactly the columns
-/// that exist. Rows beyond the edge land on the last row and are overwritten by it.
+/// that exist. Rows beyond the edge land on the last row and are overwritten by it; they read it,
+/// too, so that what accumulates is read before anything is written.
 void store_sums(const Tile1& t, Rows sums);
 
 // tile_rows.cpp

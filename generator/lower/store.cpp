@@ -54,9 +54,10 @@ class OutputWriter {
 
  private:
   using BiasOf = std::function<Value(int64_t vector)>;
+  using Load = std::function<Value(Value dst, int64_t vector)>;
   using Store = std::function<void(Value dst, int64_t vector, Value out)>;
 
-  Value finish(int64_t row, int64_t vector, Value bias) {
+  Value scaled(int64_t row, int64_t vector, Value bias) {
     const auto r = static_cast<size_t>(row);
     const auto j = static_cast<size_t>(vector);
     Factors by;
@@ -65,7 +66,11 @@ class OutputWriter {
                           fmt::format("scale_row_{}", row));
     }
     if (!scales_.empty()) by.column = scales_[j];
-    return output_->finish(sums_[r][j], by, bias, fmt::format("out_{}_{}", row, vector));
+    return output_->scaled(sums_[r][j], by, bias);
+  }
+
+  Value finish(int64_t row, int64_t vector, Value sum) {
+    return output_->finish(sum, fmt::format("out_{}_{}", row, vector));
   }
 
   /// False when the registers cannot hold all of the bias beside sums, limits and one output.
@@ -76,25 +81,37 @@ class OutputWriter {
   }
 
   /// Rows from the last to the first: those beyond the edge share the pointer of the last real
-  /// row, which is written after them.
-  void rows_downwards(const BiasOf& bias_of, const Store& store) {
+  /// row, which is written after them. Where outputs accumulate, all are read before one is
+  /// written.
+  void rows_downwards(const BiasOf& bias_of, const Load& old, const Store& store) {
+    const bool adds = t_.v.family.accumulate;
     std::vector<Value> bias;
-    Rows outputs(static_cast<size_t>(t_.v.tile.m.fixed));
+    Rows done(static_cast<size_t>(t_.v.tile.m.fixed));
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       bias.push_back(bias_of(j));
-      if (bias_fits()) continue;
+      if (!adds && bias_fits()) continue;
       for (int64_t r = t_.v.tile.m.fixed; r-- > 0;) {
-        outputs[static_cast<size_t>(r)].push_back(finish(r, j, bias.back()));
+        const Value sum = scaled(r, j, bias.back());
+        done[static_cast<size_t>(r)].push_back(adds ? sum : finish(r, j, sum));
       }
     }
-    for (int64_t r = t_.v.tile.m.fixed - 1; r >= 0; --r) {
-      for (int64_t j = 0; j < t_.vectors(); ++j) {
-        const auto column = static_cast<size_t>(j);
-        const std::vector<Value>& done = outputs[static_cast<size_t>(r)];
-        store(dst_[static_cast<size_t>(r)], j,
-              done.empty() ? finish(r, j, bias[column]) : done[column]);
+    const auto each = [&](const std::function<void(int64_t r, int64_t j)>& visit) {
+      for (int64_t r = t_.v.tile.m.fixed; r-- > 0;) {
+        for (int64_t j = 0; j < t_.vectors(); ++j) visit(r, j);
       }
+    };
+    if (adds) {
+      each([&](int64_t r, int64_t j) {
+        Value& sum = done[static_cast<size_t>(r)][static_cast<size_t>(j)];
+        sum = finish(r, j, output_->add(sum, old(dst_[static_cast<size_t>(r)], j)));
+      });
     }
+    each([&](int64_t r, int64_t j) {
+      const auto row = static_cast<size_t>(r);
+      const auto column = static_cast<size_t>(j);
+      store(dst_[row], j,
+            done[row].empty() ? finish(r, j, scaled(r, j, bias[column])) : done[row][column]);
+    });
   }
 
   void whole_rows() {
@@ -103,7 +120,9 @@ class OutputWriter {
       const Place& at = places[static_cast<size_t>(j)];
       return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand);
     };
-    rows_downwards(bias, [&](Value dst, int64_t j, Value out) { output_->store(dst, j, out); });
+    rows_downwards(
+        bias, [&](Value dst, int64_t j) { return output_->load(dst, j); },
+        [&](Value dst, int64_t j, Value out) { output_->store(dst, j, out); });
   }
 
   void masked_rows() {
@@ -114,38 +133,10 @@ class OutputWriter {
       return b_.op(OpCode::load_pred, {columns[column], places[column].pointer},
                    {.bits = 32, .offset = places[column].offset}, "bias", Role::operand);
     };
-    rows_downwards(bias, [&](Value dst, int64_t j, Value out) {
-      output_->store(columns[static_cast<size_t>(j)], dst, j, out);
-    });
-  }
-
-  /// A bias vector lane by lane; lanes beyond the last column (number `last`) repeat its value.
-  Value bias_by_lanes(const std::vector<Place>& places, Value last, int64_t j) {
-    const int64_t lanes = t_.lanes().fixed;
-    const Place& at = places[static_cast<size_t>(j)];
-    const Value before = b_.constant(j * lanes);
-    const Value room = b_.op(OpCode::isub_sat, {last, before});
-    // A vector wholly beyond the edge reads the row's first column instead.
-    const Value first =
-        b_.op(OpCode::if_null, {b_.op(OpCode::isub_sat, {t_.n_left, before}),
-                                places.front().pointer, b_.add(at.pointer, at.offset)});
-    Value vector = b_.op(OpCode::load_dup, {first}, {.bits = 32}, "bias", Role::operand);
-    for (int64_t lane = 1; lane < lanes; ++lane) {
-      const Value at_most = b_.op(OpCode::imin, {room, b_.constant(lane)});
-      const Value skip = b_.op(OpCode::ishl, {at_most}, {.imm = 2});
-      vector = load_lane(vector, b_.op(OpCode::iadd, {first, skip}), lane);
-    }
-    return vector;
-  }
-
-  Value load_lane(Value vector, Value pointer, int64_t lane) {
-    if (b_.isa().has(OpCode::load_lane, 32)) {
-      return b_.op(OpCode::load_lane, {vector, pointer}, {.bits = 32, .imm = lane}, "bias",
-                   Role::operand);
-    }
-    const Value one = b_.op(OpCode::load_dup, {pointer}, {.bits = 32}, "one", Role::operand);
-    return b_.op(OpCode::blend, {vector, one}, {.bits = 32, .imm = int64_t{1} << lane}, "bias",
-                 Role::operand);
+    const auto exist = [&](int64_t j) { return columns[static_cast<size_t>(j)]; };
+    rows_downwards(
+        bias, [&](Value dst, int64_t j) { return output_->load(exist(j), dst, j); },
+        [&](Value dst, int64_t j, Value out) { output_->store(exist(j), dst, j, out); });
   }
 
   void single_lanes() {
@@ -157,8 +148,15 @@ class OutputWriter {
     std::vector<Stored> all;
     const std::vector<Place> places = bias_places(t_, packed_bias_);
     const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
-    const BiasOf bias = [&](int64_t j) { return bias_by_lanes(places, last, j); };
-    rows_downwards(bias, [&](Value dst, int64_t j, Value out) { all.push_back({dst, out, j}); });
+    const BiasOf bias = [&](int64_t j) {
+      const Place& at = places[static_cast<size_t>(j)];
+      return load_lanes(t_, last, places.front().pointer, at, j, 32, "bias");
+    };
+    rows_downwards(
+        bias, [&](Value dst, int64_t j) { return output_->load_lanes(last, dst, j); },
+        [&](Value dst, int64_t j, Value out) {
+          all.push_back({dst, out, j});
+        });
     for (int64_t column = 0; column + 1 < t_.v.tile.n.fixed; ++column) {
       b_.branch(t_.n_left, Compare::at_least, b_.constant(column + 1), [&] {
         for (const Stored& s : all) {

@@ -90,7 +90,11 @@ class TileRows {
       Value sum = sum_of_(block, j, row, negated);
       if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], zero, "sum");
       if (!scales_.empty()) by.column = scales_[column];
-      const Value out = output_->finish(sum, by, bias_[column], fmt::format("out_{}", j));
+      sum = output_->scaled(sum, by, bias_[column]);
+      if (t_.v.family.accumulate) {
+        sum = output_->add(sum, output_->load(predicates_[column], at[1], j));
+      }
+      const Value out = output_->finish(sum, fmt::format("out_{}", j));
       output_->store(predicates_[column], at[1], j, out);
     }
   }

@@ -70,9 +70,9 @@ bool can_multiply(const Format& lhs, const Format& rhs) {
          (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
 }
 
-std::string family_name(ElementType dst, const Format& lhs, const Format& rhs) {
-  return fmt::format("matmul_clamp_{}_{}{}_{}p", name(dst), lhs.name, is_float(lhs) ? "" : "p",
-                     rhs.name);
+std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs) {
+  return fmt::format("matmul_{}clamp_{}_{}{}_{}p", accumulate ? "acc_" : "", name(dst), lhs.name,
+                     is_float(lhs) ? "" : "p", rhs.name);
 }
 
 const Format* find_format(std::string_view wanted) {

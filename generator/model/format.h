@@ -30,8 +30,8 @@ bool is_float(ElementType type);
 
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
-/// "matmul_clamp_f32_qai8dxp_qsi4cxp": f32 out.
-std::string family_name(ElementType dst, const Format& lhs, const Format& rhs);
+/// "matmul_clamp_f32_qai8dxp_qsi4cxp": f32 out; "matmul_acc_clamp_...": added to what dst holds.
+std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs);
 
 const Format* find_format(std::string_view name);
 const std::vector<Format>& formats();

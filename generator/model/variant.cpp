@@ -45,13 +45,22 @@ std::string_view name(LayoutStyle style) {
   return "?";
 }
 
-void check_output(ElementType dst, const Isa& isa) {
+void check_output(ElementType dst, bool accumulate, const Isa& isa) {
   if (dst == ElementType::f32) return;
-  const OpCode needed = dst == ElementType::f16 ? OpCode::cvt_f32_f16 : OpCode::high_half;
-  if (isa.has(needed)) return;
-  throw std::invalid_argument(
-      fmt::format("dst {} is not possible on {}: it has no instruction that makes it of f32",
-                  tw::name(dst), isa.name));
+  const bool half = dst == ElementType::f16;
+  if (!isa.has(half ? OpCode::cvt_f32_f16 : OpCode::high_half)) {
+    throw std::invalid_argument(
+        fmt::format("dst {} is not possible on {}: it has no instruction that makes it of f32",
+                    tw::name(dst), isa.name));
+  }
+  if (!accumulate) return;
+  const Length bytes = isa.vector_bytes.divided(2);
+  const bool loads = isa.has(OpCode::load, 0, bytes) && (isa.has(OpCode::load_pred, 16, bytes) ||
+                                                         isa.has(OpCode::load_dup, 16, bytes));
+  if (loads && isa.has(half ? OpCode::cvt_f16_f32 : OpCode::cvt_bf16_f32)) return;
+  throw std::invalid_argument(fmt::format(
+      "accumulate is not possible with dst {} on {}: it has no instructions that make f32 of that",
+      tw::name(dst), isa.name));
 }
 
 std::string Variant::name() const {
@@ -59,7 +68,8 @@ std::string Variant::name() const {
   if (!is_unpacked(lhs)) {
     packed = fmt::format("p{}x{}", to_string(lhs.panel), lhs.order.kr);
   }
-  std::string text = fmt::format("matmul_clamp_{}_{}{}_{}p{}x{}_{}x{}_{}", tw::name(family.dst),
+  std::string text = fmt::format("matmul_{}clamp_{}_{}{}_{}p{}x{}_{}x{}_{}",
+                                 family.accumulate ? "acc_" : "", tw::name(family.dst),
                                  family.lhs->name, packed, family.rhs->name, to_string(rhs.panel),
                                  rhs.order.kr, to_string(tile.m), to_string(tile.n), isa->name);
   // The table says what its kernels' names leave out, so that a row more renames none of them.

@@ -40,6 +40,7 @@ struct Family {
   const Format* lhs = nullptr;
   const Format* rhs = nullptr;
   ElementType dst = ElementType::f32;  ///< of its outputs
+  bool accumulate = false;             ///< they are added to what dst holds
   std::vector<std::string> lhs_from;   ///< "f32": packers to generate
   std::vector<std::string> rhs_from;   ///< "nxk", "kxn"
 };
@@ -76,8 +77,9 @@ struct Panels {
   ElementType scales = ElementType::f16;  ///< of scales per block
 };
 
-/// Throws std::invalid_argument where the ISA lacks what makes outputs of that type.
-void check_output(ElementType dst, const Isa& isa);
+/// Throws std::invalid_argument where the ISA lacks what makes outputs of that type, or reads them
+/// to add to them.
+void check_output(ElementType dst, bool accumulate, const Isa& isa);
 
 /// Throws std::invalid_argument for blocks that weights of this format cannot have; 0: none.
 void check_block(const Format& rhs, int64_t block, ElementType scales);

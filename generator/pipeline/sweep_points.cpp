@@ -145,9 +145,9 @@ std::string spec_head(const Family& family) {
   const std::string from =
       is_float(*family.lhs) ? "" : fmt::format(", from: [{}]", fmt::join(family.lhs_from, ", "));
   return fmt::format(
-      "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}, from: [{}]}}\ndst: {}\nkernels:\n",
+      "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}, from: [{}]}}\ndst: {}\n{}kernels:\n",
       family.name, family.lhs->name, from, family.rhs->name, fmt::join(family.rhs_from, ", "),
-      name(family.dst));
+      name(family.dst), family.accumulate ? "accumulate: true\n" : "");
 }
 
 std::string entry_text(const SweepAim& aim, const SweepPoint& point) {

@@ -305,26 +305,40 @@ void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
   choice.knobs.unroll_k += multiple - rest;
 }
 
-/// `dst:` what outputs are, a family each; left out: as the spec says.
+/// `dst:` what outputs are, `accumulate:` whether they are added to what dst holds; a family each;
+/// left out: as the spec says.
 std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
                                  const YamlNode& isa_node, const Isa& isa) {
-  const YamlNode* node = entry.find("dst");
   std::vector<Family> families;
-  const auto add = [&](ElementType dst, const YamlNode& cause) {
-    try {
-      check_output(dst, isa);
-    } catch (const std::invalid_argument& error) {
-      cause.fail(error.what());
-    }
+  const auto add = [&](ElementType dst, const YamlNode* type, bool accumulate,
+                       const YamlNode* sum) {
+    const auto check = [&](bool adds, const YamlNode* cause) {
+      try {
+        check_output(dst, adds, isa);
+      } catch (const std::invalid_argument& error) {
+        (cause != nullptr ? *cause : isa_node).fail(error.what());
+      }
+    };
+    check(false, type);
+    check(accumulate, sum);
     families.push_back(family);
     families.back().dst = dst;
-    families.back().name = family_name(dst, *family.lhs, *family.rhs);
+    families.back().accumulate = accumulate;
+    families.back().name = family_name(dst, accumulate, *family.lhs, *family.rhs);
   };
-  if (node == nullptr) {
-    add(family.dst, isa_node);
+  const auto add_types = [&](bool accumulate, const YamlNode* sum) {
+    const YamlNode* types = entry.find("dst");
+    if (types == nullptr) return add(family.dst, nullptr, accumulate, sum);
+    for (const YamlNode* type : alternatives(*types)) {
+      add(read_float(*type, "dst"), type, accumulate, sum);
+    }
+  };
+  const YamlNode* sums = entry.find("accumulate");
+  if (sums == nullptr) {
+    add_types(family.accumulate, nullptr);
     return families;
   }
-  for (const YamlNode* value : alternatives(*node)) add(read_float(*value, "dst"), *value);
+  for (const YamlNode* sum : alternatives(*sums)) add_types(sum->boolean(), sum);
   return families;
 }
 
@@ -387,8 +401,8 @@ ElementType read_scales(const YamlNode& node) {
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "technique", "dst", "layout", "blocks", "panels", "tile", "knobs",
-                     "print", "spills"});
+  entry.expect_keys({"isa", "technique", "dst", "accumulate", "layout", "blocks", "panels", "tile",
+                     "knobs", "print", "spills"});
   const YamlNode& technique_node = entry.at("technique");
   const Technique technique = read_technique(technique_node);
   const std::vector<Shape> shapes = read_shapes(entry);

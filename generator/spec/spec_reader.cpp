@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "model/sources.h"
 #include "spec/kernel_reader.h"
@@ -56,10 +57,11 @@ Family read_family(const YamlNode& root) {
   }
   family.rhs_from = read_sources(rhs, source_names(*family.rhs));
   family.dst = read_float(root.at("dst"), "dst");
+  if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
 
   const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
-  const std::string expected = family_name(family.dst, *family.lhs, *family.rhs);
+  const std::string expected = family_name(family.dst, family.accumulate, *family.lhs, *family.rhs);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));
@@ -104,7 +106,7 @@ void check_sources(const YamlNode& root, const Family& family,
 
 std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& isas) {
   const YamlNode root = read_yaml(file);
-  root.expect_keys({"family", "lhs", "rhs", "dst", "kernels"});
+  root.expect_keys({"family", "lhs", "rhs", "dst", "accumulate", "kernels"});
   const Family family = read_family(root);
   std::vector<Variant> variants;
   for (const YamlNode& entry : root.at("kernels").items()) {
@@ -112,10 +114,11 @@ std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& is
   }
   // Families stand together, the one that the file is named after first.
   std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
-    const auto place = [&](ElementType dst) {
-      return dst == family.dst ? -1 : static_cast<int>(dst);
+    const auto place = [&](const Family& of) {
+      return std::make_pair(of.accumulate != family.accumulate,
+                            of.dst == family.dst ? -1 : static_cast<int>(of.dst));
     };
-    return place(a.family.dst) < place(b.family.dst);
+    return place(a.family) < place(b.family);
   });
   check_unique(variants);
   if (!variants.empty()) check_sources(root, family, variants);

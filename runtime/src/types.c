@@ -48,9 +48,33 @@ static void append_read(tw_text* list, const tw_registry* registry, const tw_ker
   }
 }
 
+/* All kernels of a family add to what dst holds, or none does. */
+static tw_status check_accumulate(const tw_registry* registry, const tw_matmul* matmul) {
+  tw_text adding = {.length = 0};
+  bool is_known = false;
+  for (size_t i = 0; i < registry->kernel_count; ++i) {
+    const tw_kernel* kernel = &registry->kernels[i];
+    if (kernel->accumulate != 0) tw_append_word(&adding, kernel->family);
+    if (strcmp(kernel->family, matmul->family) != 0) continue;
+    if ((kernel->accumulate != 0) == (matmul->accumulate != 0)) return TW_OK;
+    is_known = true;
+  }
+  if (!is_known) return TW_OK; /* others say so */
+  if (matmul->accumulate == 0) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_plan_create: matmul.accumulate is 0; %s adds to what dst holds",
+                   matmul->family);
+  }
+  return tw_fail(TW_UNSUPPORTED,
+                 "tw_plan_create: matmul.accumulate is %d; %s does not add to what dst holds; "
+                 "families that do: %s",
+                 matmul->accumulate, matmul->family, adding.length == 0 ? "none" : adding.text);
+}
+
 tw_status tw_check_types(const tw_registry* registry, tw_matmul* matmul) {
   tw_status status = check_type("lhs_type", matmul->lhs_type);
   if (status == TW_OK) status = check_type("dst_type", matmul->dst_type);
+  if (status == TW_OK) status = check_accumulate(registry, matmul);
   if (status != TW_OK) return status;
   matmul->lhs_type = tw_type_or_f32(matmul->lhs_type);
   matmul->dst_type = tw_type_or_f32(matmul->dst_type);

@@ -199,7 +199,7 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   args.clamp = limit < INFINITY;
   args.min = -limit;
   args.max = limit;
-  memset(output, 0xff, sizeof output);
+  memset(output, p->kernel->accumulate ? 0 : 0xff, sizeof output);
   check(tw_run_slices(plan, m, &slices));
   for (size_t slice = 0; slice < slices; ++slice) check(tw_run(plan, &args, slice));
   compare(p, name, m, limit);
@@ -216,6 +216,7 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   matmul.block = p->kernel->rhs->block;
   matmul.scales = p->kernel->rhs->block_scales;
   matmul.dst_type = p->kernel->dst;
+  matmul.accumulate = p->kernel->accumulate;
   matmul.kernel = kernel != NULL ? kernel->name : NULL;
   matmul.settings = found != NULL ? found->settings : NULL;
   matmul.setting_count = found != NULL ? found->chosen->setting_count : 0;

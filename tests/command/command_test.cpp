@@ -259,9 +259,9 @@ TEST(Command, ExplainCountsByTheCoresVectors) {
     EXPECT_NE(text.find(count), std::string::npos) << kernel << "\n" << text;
     EXPECT_NE(text.find("on sme, vectors of 512 bits"), std::string::npos) << text;
   };
-  expect("f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot",
+  expect("matmul_clamp_f32_qai8dxp1x4_qsi4cxp8svlx4_1x64svl_sme2_dot",
          "  16384 multiply-accumulates, 239 instructions: 68.6 each\n");
-  expect("f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2",
+  expect("matmul_clamp_f32_qai8dxp8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2",
          "  32768 multiply-accumulates, 50 instructions: 655.4");
   // The loop for vectors of that length, of several.
   expect("tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2",

@@ -104,8 +104,8 @@ std::vector<Variant> shipped(IsaLibrary& isas) {
   std::vector<Variant> variants;
   for (const std::string& name : yaml_names(source / "specs")) {
     for (Variant& it : read_spec(source / "specs" / (name + ".yaml"), isas)) {
-      const bool usual =
-          it.family.dst == ElementType::f32 && block_suffix(it.rhs, *it.family.rhs).empty();
+      const bool usual = it.family.dst == ElementType::f32 && !it.family.accumulate &&
+                         block_suffix(it.rhs, *it.family.rhs).empty();
       if (!is_long() && !usual) continue;
       if (it.print_assembly && it.isa->can_print_assembly) variants.push_back(std::move(it));
     }

@@ -56,7 +56,8 @@ Plan make_plan(uint64_t layout, size_t n, size_t k) {
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = kernels()[0]->family;
   for (const tw_kernel* kernel : kernels()) {
-    if (kernel->dst == TW_F32 && kernel->rhs->id == layout) matmul.family = kernel->family;
+    if (kernel->dst == TW_F32 && kernel->accumulate == 0 && kernel->rhs->id == layout)
+      matmul.family = kernel->family;
   }
   matmul.n = n;
   matmul.k = k;

@@ -4,20 +4,22 @@
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+
+#include "reference/half_reference.h"
 
 namespace tw::test {
 namespace {
 
-/// f32 half of the time, else whatever else the ISA can make.
-ElementType random_output(const Isa& isa, Random& random) {
-  const ElementType dst =
-      random.of({ElementType::f32, ElementType::f32, ElementType::f16, ElementType::bf16});
+/// f32 half of the time, else whatever else the ISA can make; a third of all adds to what is there.
+void choose_output(Family& family, const Isa& isa, Random& random) {
+  family.dst = random.of({ElementType::f32, ElementType::f32, ElementType::f16, ElementType::bf16});
+  family.accumulate = random.between(0, 2) == 0;
   try {
-    check_output(dst, isa);
+    check_output(family.dst, family.accumulate, isa);
   } catch (const std::invalid_argument&) {
-    return ElementType::f32;
+    family.dst = ElementType::f32;
   }
-  return dst;
 }
 
 bool floats(const Ground& ground) {
@@ -92,7 +94,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.family.name = "random";
   variant.family.lhs = find_format(ground.lhs);
   variant.family.rhs = find_format(ground.rhs);
-  variant.family.dst = random_output(*ground.isa, random);
+  choose_output(variant.family, *ground.isa, random);
   variant.style = ground.style;
   variant.lhs = chosen->lhs;
   variant.rhs = chosen->rhs;
@@ -152,6 +154,10 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
     codes.rhs_scales.assign(codes.n, 1);
   }
   for (size_t i = 0; i < codes.n; ++i) codes.bias.push_back(random_real(random, -3, 3));
+  const std::string type(name(variant.family.dst));
+  for (size_t i = 0; variant.family.accumulate && i < codes.m * codes.n; ++i) {
+    codes.old.push_back(rounded_to(type, random_real(random, -3, 3)));
+  }
   if (random.between(0, 1) == 1) codes.min = -1.25F;
   if (random.between(0, 1) == 1) codes.max = 0.75F;
   return codes;

@@ -45,6 +45,16 @@ std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const C
   return written == ours ? "" : "it wrote between the rows of dst";
 }
 
+/// Writes the outputs as they were; what is between their rows stays unwritten.
+void put_old(Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes,
+             const std::string& type) {
+  const size_t size = bytes_of_float(type);
+  for (size_t i = 0; i < codes.old.size(); ++i) {
+    const uint32_t bits = float_bits(type, codes.old[i]);
+    memory.write(dst + i / codes.n * stride + i % codes.n * size, &bits, size);
+  }
+}
+
 }  // namespace
 
 Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
@@ -72,6 +82,7 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
     arguments.field[static_cast<size_t>(field)] = value;
   };
   const uint64_t dst = memory.add_unwritten("dst", dst_bytes, options.misalign);
+  put_old(memory, dst, stride, codes, type);
   set(ArgField::m, codes.m);
   set(ArgField::n, codes.n);
   set(ArgField::k, codes.k);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "reference/half_reference.h"
 #include "reference/pack_reference.h"
 
 namespace tw::test {
@@ -137,6 +138,17 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
   if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;
   if (test.clamp == Clamp::upper || test.clamp == Clamp::both) problem.max = 0.5F;
   return problem;
+}
+
+std::vector<float> old_outputs(const Case& test, const std::string& type) {
+  Random random{static_cast<uint32_t>(test.m * 31 + test.n * 7919 + test.k)};
+  std::vector<float> old;
+  for (size_t i = 0; i < test.m * test.n; ++i) {
+    const float special[] = {INFINITY, NAN, -INFINITY};
+    const bool here = test.values == Values::not_finite && i % 11 < 3;
+    old.push_back(here ? special[i % 11] : rounded_to(type, random.real(-3, 3)));
+  }
+  return old;
 }
 
 }  // namespace tw::test

@@ -63,6 +63,8 @@ std::string scale_type(const tw_layout& rhs);
 
 /// The unpacked operands and bounds of a case; the same for equal cases.
 Matmul make_operands(const Case& test, const Scaling& scaling);
+/// What the outputs are before a kernel adds to them; some are infinite or no numbers.
+std::vector<float> old_outputs(const Case& test, const std::string& type);
 
 /// All edges in m, n and k together; options are dealt out in turn.
 std::vector<Case> shape_cases(const tw_kernel& kernel);

@@ -249,6 +249,7 @@ struct Output {
   std::string type;
   Buffer buffer;
   size_t stride = 0;
+  std::vector<uint8_t> before;
 
   [[nodiscard]] size_t size() const { return bytes_of_float(type); }
   [[nodiscard]] size_t offset(size_t row, size_t column) const {
@@ -264,7 +265,8 @@ struct Output {
   }
 };
 
-Output make_output(const Case& test, const std::string& type) {
+/// `old`: of its values, before; none: poison.
+Output make_output(const Case& test, const std::string& type, const std::vector<float>& old) {
   Output out;
   out.type = type;
   const size_t row = test.n * out.size();
@@ -272,6 +274,11 @@ Output make_output(const Case& test, const std::string& type) {
   const bool empty = test.m == 0 || test.n == 0;
   out.buffer = make_buffer("dst", empty ? 0 : (test.m - 1) * out.stride + row, test);
   out.buffer->fill(poison);
+  for (size_t i = 0; i < old.size(); ++i) {
+    const uint32_t bits = float_bits(type, old[i]);
+    std::memcpy(out.buffer->data() + out.offset(i / test.n, i % test.n), &bits, out.size());
+  }
+  out.before.assign(out.buffer->data(), out.buffer->data() + out.buffer->size());
   return out;
 }
 
@@ -312,10 +319,12 @@ Judge judge_floats(const FloatMatmul& floats) {
   };
 }
 
-/// The kernel whose f32 outputs those of `kernel` are before they are converted.
+/// The kernel whose f32 outputs those of `kernel` are before they are added to what was there, and
+/// converted.
 const tw_kernel* f32_twin(const tw_kernel& kernel) {
   for (const tw_kernel* other : running_kernels()) {
-    if (other->dst == TW_F32 && std::strcmp(kernel.isa, other->isa) == 0 &&
+    if (other->dst == TW_F32 && other->accumulate == 0 &&
+        std::strcmp(kernel.isa, other->isa) == 0 &&
         std::strcmp(kernel.technique, other->technique) == 0 && kernel.lhs->id == other->lhs->id &&
         kernel.rhs->id == other->rhs->id && kernel.tile_m == other->tile_m &&
         kernel.tile_n == other->tile_n && kernel.tile_n_scalable == other->tile_n_scalable &&
@@ -326,16 +335,27 @@ const tw_kernel* f32_twin(const tw_kernel& kernel) {
   return nullptr;
 }
 
-/// Outputs of floats in another type than f32: those of the f32 kernel, converted.
-Judge judge_by(const tw_kernel& twin, tw_args args, const Case& test) {
-  auto out = std::make_shared<Output>(make_output(test, "f32"));
+/// Outputs of floats in another type than f32, or added to `old`: those of the f32 kernel, to which
+/// that is done.
+Judge judge_by(const tw_kernel& twin, tw_args args, const Case& test,
+               const std::vector<float>& old) {
+  auto out = std::make_shared<Output>(make_output(test, "f32", {}));
   args.dst = out->buffer->data() + out->offset(test.portion.m0, test.portion.n0);
   args.dst_stride = out->stride;
+  const float min = args.min;
+  const float max = args.max;
+  if (!old.empty()) {
+    args.min = -INFINITY;
+    args.max = INFINITY;
+  }
   twin.run(&args);
-  return judge_bits([out](size_t row, size_t column) { return out->value(row, column); });
+  return judge_bits([out, old, min, max, n = test.n](size_t row, size_t column) {
+    const float sum = out->value(row, column);
+    return old.empty() ? sum : clamp_output(sum + old[row * n + column], min, max);
+  });
 }
 
-/// Compares the portion with the reference and everything else with the poison.
+/// Compares the portion with the reference and everything else with what was there.
 std::string compare(const Case& test, const Judge& judge, const Output& out) {
   const Portion& portion = test.portion;
   const GuardedBuffer& dst = *out.buffer;
@@ -350,7 +370,7 @@ std::string compare(const Case& test, const Judge& judge, const Output& out) {
     }
   }
   for (size_t i = 0; i < dst.size(); ++i) {
-    if (!ours[i] && dst.data()[i] != poison) {
+    if (!ours[i] && dst.data()[i] != out.before[i]) {
       return "it wrote byte " + std::to_string(i % out.stride) + " of row " +
              std::to_string(i / out.stride) + ", outside of the portion";
     }
@@ -388,6 +408,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   const LayoutText lhs_layout = read_layout(kernel.lhs->text);
   const LayoutText rhs_layout = read_layout(kernel.rhs->text);
   Matmul problem = make_operands(test, scaling_of(kernel));
+  if (kernel.accumulate != 0) problem.old = old_outputs(test, output_type(kernel));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.factor = scale_factor(rhs_layout);
   problem.scales_first = multiplies_scales_first(rhs_layout);
@@ -406,7 +427,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (!wrong.empty()) return wrong;
 
   const Portion& portion = test.portion;
-  const Output dst = make_output(test, output_type(kernel));
+  const Output dst = make_output(test, output_type(kernel), problem.old);
   const Buffer bias =
       make_buffer("bias",
                   std::vector<float>(problem.bias.begin() + static_cast<ptrdiff_t>(portion.n0),
@@ -437,12 +458,12 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (rhs.changed()) return "it changed its rhs";
   if (bytes != nullptr) *bytes = output_bytes(test, dst);
   if (!has_float_weights(*kernel.rhs)) return compare(test, judge_codes(problem), dst);
-  if (kernel.dst == TW_F32) {
+  if (kernel.dst == TW_F32 && kernel.accumulate == 0) {
     return compare(test, judge_floats(as_floats(problem, *kernel.rhs)), dst);
   }
   const tw_kernel* twin = f32_twin(kernel);
   if (twin == nullptr) return "there is no kernel of f32 outputs to compare with";
-  return compare(test, judge_by(*twin, args, test), dst);
+  return compare(test, judge_by(*twin, args, test, problem.old), dst);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace {
 std::vector<const tw_kernel*> rows_alone() {
   std::vector<const tw_kernel*> rows = running_kernels();
   std::erase_if(rows, [](const tw_kernel* row) {
-    return row->dst != TW_F32 || row->rhs->streaming == 0 || row->tile_m != 1 ||
-           row->tile_m_scalable != 0;
+    return row->dst != TW_F32 || row->accumulate != 0 || row->rhs->streaming == 0 ||
+           row->tile_m != 1 || row->tile_m_scalable != 0;
   });
   return rows;
 }
@@ -47,7 +47,8 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamingPlan);
 std::vector<const tw_kernel*> tiles_of_blocks() {
   std::vector<const tw_kernel*> rows = running_kernels();
   std::erase_if(rows, [](const tw_kernel* row) {
-    return row->dst != TW_F32 || row->rhs->streaming == 0 || row->rhs->block == 0;
+    return row->dst != TW_F32 || row->accumulate != 0 || row->rhs->streaming == 0 ||
+           row->rhs->block == 0;
   });
   return rows;
 }

@@ -24,6 +24,7 @@ struct Codes {
   std::vector<int8_t> rhs;           ///< [n][k], -8..7
   std::vector<float> rhs_scales;     ///< [n][blocks]
   std::vector<float> bias;           ///< [n]
+  std::vector<float> old;            ///< [m][n], what outputs are added to; or none
   float min = -INFINITY;
   float max = INFINITY;
   int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
@@ -77,8 +78,8 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
   return std::fma(total, in.lhs_scales[row], in.bias[column]);
 }
 
-/// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), clamped; the
-/// factor is a power of two, so that it shows in denormal numbers only.
+/// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), added to what
+/// was there, clamped; the factor is a power of two, so that it shows in denormal numbers only.
 inline std::vector<float> multiply(const Codes& in) {
   std::vector<float> out;
   out.reserve(in.m * in.n);
@@ -92,6 +93,7 @@ inline std::vector<float> multiply(const Codes& in) {
       } else {
         total = multiply_blocks(in, row, column);
       }
+      if (!in.old.empty()) total += in.old[out.size()];
       out.push_back(clamp_output(total, in.min, in.max));
     }
   }
@@ -105,6 +107,7 @@ struct Matmul {
   std::vector<int8_t> rhs;    ///< [n][k], codes
   std::vector<float> scales;  ///< [n][blocks]
   std::vector<float> bias;    ///< [n]
+  std::vector<float> old;     ///< as in Codes
   float min = -INFINITY;
   float max = INFINITY;
   size_t block = 0;               ///< as in Codes
@@ -139,6 +142,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.rhs = in.rhs;
   codes.rhs_scales = in.scales;
   codes.bias = in.bias;
+  codes.old = in.old;
   codes.min = in.min;
   codes.max = in.max;
   codes.factor = in.factor;

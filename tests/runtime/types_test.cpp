@@ -95,6 +95,36 @@ TEST_F(Types, ThatNothingHasAreNamed) {
         "matmul.settings[0].kernel vnni_8x32_again has outputs of bf16; matmul.dst_type is f32");
 }
 
+TEST_F(Types, FamiliesSayWhetherOutputsAreAddedTo) {
+  rows_[0].family = "matmul_acc_clamp_f32_f32_f32p";
+  rows_[0].accumulate = 1;
+  rows_[1].dst = TW_F32;
+  const std::string family = kFamily;
+  tw_matmul matmul = TestPlan::basic(kN, kK);
+  ASSERT_EQ(create(matmul), TW_OK) << tw_error_message();
+  EXPECT_EQ(kernel(), "vnni_8x32_again");
+  matmul.accumulate = 1;
+  EXPECT_EQ(create(matmul), TW_UNSUPPORTED);
+  EXPECT_EQ(std::string(tw_error_message()),
+            "tw_plan_create: matmul.accumulate is 1; " + family +
+                " does not add to what dst holds; families that do: "
+                "matmul_acc_clamp_f32_f32_f32p");
+  matmul.family = rows_[0].family;
+  ASSERT_EQ(create(matmul), TW_OK) << tw_error_message();
+  EXPECT_EQ(kernel(), "vnni_8x32");
+  matmul.accumulate = 0;
+  EXPECT_EQ(create(matmul), TW_UNSUPPORTED);
+  EXPECT_EQ(
+      std::string(tw_error_message()),
+      "tw_plan_create: matmul.accumulate is 0; matmul_acc_clamp_f32_f32_f32p adds to what dst "
+      "holds");
+  // Who knows a shorter struct asks for none.
+  matmul.family = kFamily;
+  matmul.accumulate = 1;
+  matmul.size = offsetof(tw_matmul, accumulate);
+  EXPECT_EQ(create(matmul), TW_OK) << tw_error_message();
+}
+
 // Rows, columns and strides are counted in their values' bytes.
 TEST_F(Types, SayHowLongRowsAre) {
   tw_matmul matmul = TestPlan::basic(kN, kK);

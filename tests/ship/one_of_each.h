@@ -30,7 +30,7 @@ inline std::map<std::string, uint64_t> content_hashes(const std::set<std::string
 }
 
 /// On each of the ISAs: the rows of one tile for each pair of operands, and for each type of
-/// output.
+/// output, added to what is there or not.
 inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
   IsaLibrary library(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
   std::set<std::pair<std::string, std::string>> seen;
@@ -41,7 +41,8 @@ inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
     const std::string operands =
         std::string(family.lhs->name) + " " + std::string(family.rhs->name);
     const bool new_operands = seen.emplace(operands, variant.isa->name).second;
-    const bool new_output = seen.emplace(name(family.dst), variant.isa->name).second;
+    const std::string output = std::string(name(family.dst)) + (family.accumulate ? " added" : "");
+    const bool new_output = seen.emplace(output, variant.isa->name).second;
     if (!new_operands && !new_output) continue;
     for (const std::string& row : row_names(variant)) names.push_back(row);
   }

@@ -223,7 +223,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx}\n"), "s.yaml:1:1: key 'rhs' is missing");
   EXPECT_EQ(error("familiy: f\n"),
             "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
-            "rhs, dst, kernels");
+            "rhs, dst, accumulate, kernels");
 }
 
 TEST_F(SpecReader, FloatRowsAreNotPacked) {
@@ -278,6 +278,27 @@ TEST_F(SpecReader, EntriesSayWhatTheirOutputsAre) {
             "f32");
 }
 
+TEST_F(SpecReader, EntriesSayWhetherOutputsAreAddedTo) {
+  const std::string kernel = "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}";
+  const auto variants = read(head + kernel + ", accumulate: [true, false]}\n");
+  ASSERT_EQ(variants.size(), 2U);
+  EXPECT_FALSE(variants[0].family.accumulate);
+  EXPECT_TRUE(variants[1].family.accumulate);
+  EXPECT_EQ(variants[1].family.name, "matmul_acc_clamp_f32_qai8dxp_qsi4cxp");
+  EXPECT_EQ(variants[1].name(), "matmul_acc_clamp_f32_qai8dxp1x4_qsi4cxp16x4_1x16_wide");
+  EXPECT_EQ(
+      kernel_error("isa: matrix, technique: mmla, dst: f16, accumulate: [false, true], "
+                   "tile: {m: 2, n: 8}"),
+      "s.yaml:6:66: accumulate is not possible with dst f16 on matrix: it has no instructions "
+      "that make f32 of that");
+  EXPECT_EQ(kernel_error("isa: wide, technique: dot, accumulate: yes, tile: {m: 1, n: 16}"),
+            "s.yaml:6:45: 'accumulate' must be true or false, found 'yes'");
+  const std::string family_head =
+      "family: matmul_acc_clamp_f32_qai8dxp_qsi4cxp\nlhs: {format: qai8dx, from: [f32]}\n"
+      "rhs: {format: qsi4cx, from: [nxk, kxn]}\ndst: f32\naccumulate: true\nkernels:\n";
+  EXPECT_TRUE(read(family_head + kernel + "}\n").at(0).family.accumulate);
+}
+
 TEST_F(SpecReader, RefusesASpecWithoutKernels) {
   EXPECT_EQ(error(head), "s.yaml:5:1: 'kernels' must be a list, found nothing");
   EXPECT_EQ(error(head + "  []\n"), "s.yaml:6:3: 'kernels' is an empty list");
@@ -287,7 +308,7 @@ TEST_F(SpecReader, RefusesASpecWithoutKernels) {
 TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
   EXPECT_EQ(kernel_error("isa: wide, tecnique: dot"),
             "s.yaml:6:17: unknown key 'tecnique'; did you mean 'technique'? known keys: isa, "
-            "technique, dst, layout, blocks, panels, tile, knobs, print, spills");
+            "technique, dst, accumulate, layout, blocks, panels, tile, knobs, print, spills");
   EXPECT_EQ(kernel_error("isa: wide, isa: wide"), "s.yaml:6:17: duplicate key 'isa'; first at 6:6");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot"),
             "s.yaml:6:5: key 'tile' is missing in 'kernels'");

@@ -297,7 +297,7 @@ TEST(Report, HasTheWinnersOfTheChoice) {
     records.push_back(base);
     double faster = plan.m == 1 ? 0.95 : 1.0;  // nobody beats the plan with one row
     for (const tw_kernel* kernel : rows) {
-      if (kernel->dst != TW_F32 || kernel->rhs->id != planned.layout ||
+      if (kernel->dst != TW_F32 || kernel->accumulate != 0 || kernel->rhs->id != planned.layout ||
           kernel->name == plan.run.kernel)
         continue;
       Record other = base;

@@ -79,7 +79,7 @@ std::string other_kernel(const Configuration& than) {
   std::vector<const tw_kernel*> rows(tw_list_kernels(&device, nullptr, 0));
   tw_list_kernels(&device, rows.data(), rows.size());
   for (const tw_kernel* row : rows) {
-    const bool like_it = row->dst == TW_F32 && row->rhs->id == than.layout;
+    const bool like_it = row->dst == TW_F32 && row->accumulate == 0 && row->rhs->id == than.layout;
     if (like_it && row->name != than.kernel) return row->name;
   }
   return "";

@@ -70,8 +70,8 @@ const tw_kernel* other_kernel(const Configuration& than, const std::string& nor)
   std::vector<const tw_kernel*> rows(tw_list_kernels(&device, nullptr, 0));
   tw_list_kernels(&device, rows.data(), rows.size());
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const tw_kernel* row) {
-    return row->dst == TW_F32 && row->rhs->id == than.layout && row->name != than.kernel &&
-           row->name != nor;
+    return row->dst == TW_F32 && row->accumulate == 0 && row->rhs->id == than.layout &&
+           row->name != than.kernel && row->name != nor;
   });
   return found == rows.end() ? nullptr : *found;
 }

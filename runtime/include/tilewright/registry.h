@@ -144,7 +144,8 @@ typedef struct tw_kernel {
   const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
   int in_order;     /* that core issues in order: for machines of such cores */
   size_t tile_m_scalable;
-  tw_type dst; /* of its outputs */
+  tw_type dst;    /* of its outputs */
+  int accumulate; /* 1: they are added to what dst holds; all rows of a family, or none */
 } tw_kernel;
 
 /* A packer has a row for each layout that it can be told to pack into. */

@@ -190,6 +190,9 @@ typedef struct tw_matmul {
    * the plan's. choices.h fills them in from a table. */
   const tw_setting* settings;
   size_t setting_count;
+  /* 1: outputs are added to what tw_run_args.dst holds, before they are clamped; families named
+   * matmul_acc_... */
+  int accumulate;
 } tw_matmul;
 
 /* The environment variable TILEWRIGHT_LOG=1 makes this print the chosen kernels on stderr. */
