@@ -15,21 +15,9 @@ struct Path {
 };
 
 Path path_of(const Part& root, FieldKind kind) {
-  Path path;
-  if (root.over->argument) path.axes.push_back(*root.over);
-  const Part* part = &root;
-  for (const Part::Member& member : root.members) {
-    const auto* blocks = std::get_if<Part>(&member);
-    if (blocks == nullptr) continue;
-    path.axes.push_back(*blocks->over);
-    path.axes.back().stride = size(*blocks, 0);
-    path.base = start(*blocks, kind, 0);
-    part = blocks;
-  }
-  const FieldAxes& field = field_axes(*part, kind);
-  path.base += field.base;
-  path.axes.insert(path.axes.end(), field.axes.begin(), field.axes.end());
-  return path;
+  FieldAxes field = flat(root, kind, 0);
+  if (root.over->argument) field.axes.insert(field.axes.begin(), *root.over);
+  return {field.axes, field.base};
 }
 
 /// Without the digits that values of k below `end` do not have.
