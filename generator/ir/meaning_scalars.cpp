@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+
 #include <stdexcept>
 
 #include "ir/meaning_forms.h"
