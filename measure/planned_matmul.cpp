@@ -34,7 +34,10 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
 
 PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
                              const MatmulOptions& options)
-    : weights_(weights), team_(options.team), rhs_(options.packed) {
+    : weights_(weights),
+      team_(options.team),
+      accumulates_(options.accumulate != 0),
+      rhs_(options.packed) {
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = options.family;
   matmul.block = weights.block;
@@ -122,7 +125,7 @@ double PlannedMatmul::allowed_error(size_t row, size_t column) const {
 
 void PlannedMatmul::spoil_output() {
   auto* dst = reinterpret_cast<float*>(activations_->dst.data());
-  std::fill_n(dst, m_ * weights_.n, std::numeric_limits<float>::quiet_NaN());
+  std::fill_n(dst, m_ * weights_.n, accumulates_ ? 0.0F : std::numeric_limits<float>::quiet_NaN());
 }
 
 void PlannedMatmul::check() const {

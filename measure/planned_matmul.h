@@ -61,7 +61,8 @@ class PlannedMatmul {
   void pack_lhs();
   /// dst = lhs x the next copy of the weights.
   void run();
-  /// Fills the output with NaNs, so that check() sees what the next run() leaves out.
+  /// Fills the output with NaNs, so that check() sees what the next run() leaves out; with zeros
+  /// where that adds to it.
   void spoil_output();
   /// Fails unless sampled outputs of the last run() are the product, within what quantizing the
   /// activations to 8 bits costs; with floats, within what rounding does.
@@ -89,6 +90,7 @@ class PlannedMatmul {
   const Weights& weights_;
   std::unique_ptr<tw_plan, Destroy> plan_;
   Team* team_;
+  bool accumulates_;
   bool floats_ = false;  ///< weights and activations are multiplied as floats
   std::shared_ptr<PackedWeights> rhs_;
   size_t m_ = 0;
