@@ -55,6 +55,7 @@ std::string AxisRows::field(const FieldAxes& field, int factor) {
 
 std::string AxisRows::layout(const Layout& layout) {
   const Part panel = axes(layout);
+  check(panel);
   std::string text = "    " + row(*panel.over) + ",\n";
   for (const FieldKind kind : kinds) {
     const int index = field_index(layout, kind);
@@ -68,6 +69,7 @@ std::string AxisRows::layout(const Layout& layout) {
 }
 
 std::string AxisRows::source(const Part& axes) {
+  check(axes);
   std::string text = "{" + row(*axes.over);
   for (const FieldKind kind : kinds) {
     text += ", ";

@@ -11,7 +11,8 @@ namespace tw {
 
 class AxisRows {
  public:
-  /// Initializers of a tw_axes.
+  /// Initializers of a tw_axes. Throws std::invalid_argument unless each value has a place of its
+  /// own.
   std::string layout(const Layout& layout);
   std::string source(const Part& axes);
   /// The lists of axes that they point to.

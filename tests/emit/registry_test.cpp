@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "small_isa.h"
 #include "spec/folder.h"
 #include "support/run_command.h"
@@ -83,6 +85,18 @@ TEST(Registry, RowsSayWhatIsBuiltAndNeeded) {
             "tw_built intrinsics 1x8 1 8 rhs 8 columns, 4 bits, 12 bytes a row, scales at -768\n"
             "tw_elsewhere intrinsics 1x8 0 8 rhs 8 columns, 4 bits, 12 bytes a row, scales at "
             "-768");
+}
+
+TEST(Registry, RefusesALayoutWhoseValuesShareBits) {
+  const Isa isa = small_isa();
+  Variant variant = small_variant(isa);
+  variant.rhs.order = {8, NibblePair::column, true, false, 8};
+  variant.rhs.panel = 6;  // not whole fours, which that order deals in
+  KernelEntry entry;
+  entry.variant = &variant;
+  Registry registry;
+  registry.kernels = {entry};
+  EXPECT_THROW(print_registry(registry), std::invalid_argument);
 }
 
 TEST(Registry, TableForPeople) {
