@@ -1,4 +1,5 @@
-// What an epilogue needs of the tile's columns: their bias, and which of them exist.
+// What an epilogue needs of the tile's columns: their bias, which of them exist, and vectors of
+// these lane by lane.
 #include <bit>
 
 #include "lower/output.h"

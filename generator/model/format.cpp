@@ -70,8 +70,12 @@ bool can_multiply(const Format& lhs, const Format& rhs) {
          (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
 }
 
+std::string operation_name(ElementType dst, bool accumulate) {
+  return fmt::format("matmul_{}clamp_{}", accumulate ? "acc_" : "", name(dst));
+}
+
 std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs) {
-  return fmt::format("matmul_{}clamp_{}_{}{}_{}p", accumulate ? "acc_" : "", name(dst), lhs.name,
+  return fmt::format("{}_{}{}_{}p", operation_name(dst, accumulate), lhs.name,
                      is_float(lhs) ? "" : "p", rhs.name);
 }
 

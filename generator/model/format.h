@@ -30,7 +30,10 @@ bool is_float(ElementType type);
 
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
-/// "matmul_clamp_f32_qai8dxp_qsi4cxp": f32 out; "matmul_acc_clamp_...": added to what dst holds.
+/// "matmul_clamp_f32": f32 out; "matmul_acc_clamp_f32": added to what dst holds. Names of families
+/// and kernels begin so.
+std::string operation_name(ElementType dst, bool accumulate);
+/// "matmul_clamp_f32_qai8dxp_qsi4cxp".
 std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs);
 
 const Format* find_format(std::string_view name);

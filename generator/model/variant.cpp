@@ -68,10 +68,10 @@ std::string Variant::name() const {
   if (!is_unpacked(lhs)) {
     packed = fmt::format("p{}x{}", to_string(lhs.panel), lhs.order.kr);
   }
-  std::string text = fmt::format("matmul_{}clamp_{}_{}{}_{}p{}x{}_{}x{}_{}",
-                                 family.accumulate ? "acc_" : "", tw::name(family.dst),
-                                 family.lhs->name, packed, family.rhs->name, to_string(rhs.panel),
-                                 rhs.order.kr, to_string(tile.m), to_string(tile.n), isa->name);
+  std::string text =
+      fmt::format("{}_{}{}_{}p{}x{}_{}x{}_{}", operation_name(family.dst, family.accumulate),
+                  family.lhs->name, packed, family.rhs->name, to_string(rhs.panel), rhs.order.kr,
+                  to_string(tile.m), to_string(tile.n), isa->name);
   // The table says what its kernels' names leave out, so that a row more renames none of them.
   const bool floats = is_float(*family.rhs);
   const bool usual_for_all = !floats || isa->usual_technique == Technique::outer;

@@ -23,8 +23,8 @@ std::vector<KnownFamily> known_families() {
   std::vector<KnownFamily> all;
   for (const Format& lhs : formats()) {
     for (const Format& rhs : formats()) {
-      if (can_multiply(lhs, rhs))
-        all.push_back({family_name(ElementType::f32, false, lhs, rhs), &rhs});
+      if (!can_multiply(lhs, rhs)) continue;
+      all.push_back({family_name(ElementType::f32, false, lhs, rhs), &rhs});
     }
   }
   return all;
