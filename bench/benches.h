@@ -42,6 +42,10 @@ struct KernelRequest {
 void register_kernels(const Session& session, const KernelRequest& request);
 Table kernel_table();
 
+/// Convolutions through tables of rows, against plain products.
+void register_convolutions(const Session& session);
+Table convolution_table();
+
 /// The workload as the plan alone runs it and as each file of records has it run; prints the table.
 void compare_records(const Session& session, const Workload& workload,
                      const std::vector<std::string>& paths);

@@ -30,7 +30,7 @@ std::vector<Kernels> groups(const Session& session, const KernelRequest& request
   tw_list_kernels(&session.device, all.data(), all.size());
   std::vector<Kernels> result;
   for (const tw_kernel* kernel : all) {
-    if (kernel->dst != TW_F32) continue;  // what is measured here has f32 outputs
+    if (kernel->dst != TW_F32 && kernel->dst != TW_S8) continue;  // halves are measured as f32
     if (!request.kernel.empty() && request.kernel != kernel->name) continue;
     if (!request.isa.empty() && request.isa != kernel->isa) continue;
     const auto twin = std::find_if(result.begin(), result.end(), [&](const Kernels& group) {
@@ -75,6 +75,7 @@ void run_group(benchmark::State& state, const Session& session, const KernelRequ
     options.family = kernel->family;
     options.kernel = kernel->name;
     options.accumulate = kernel->accumulate;
+    options.dst = kernel->dst;
     options.rhs_prefetch = request.rhs_prefetch;
     options.rotate_bytes = streamed ? session.rotate_bytes : 0;
     PlannedMatmul* matmul =

@@ -16,7 +16,7 @@ struct Options {
   std::string workload;
   std::string family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
   KernelRequest kernel;
-  bool all_kernels = false, packers = false, quick = false;
+  bool all_kernels = false, packers = false, convolutions = false, quick = false;
   std::string filter = ".", json;
   std::vector<std::string> records;
 };
@@ -48,6 +48,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--prefetch", o.kernel.rhs_prefetch,
                  "with kernels: prefetch distance in bytes, 0: none (default: the plan's)");
   app.add_flag("--packers", o.packers, "only the packers, of all families");
+  app.add_flag("--convolutions", o.convolutions, "only convolutions, against plain products");
   app.add_option(
          "--records", o.records,
          "instead: the whole workload as chosen by the cost model and by each of these files")
@@ -91,7 +92,7 @@ void run_registered(const Options& options) {
   for (std::string& a : arguments) argv.push_back(a.data());
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
-  TableReporter reporter({workload_table(), kernel_table(), packer_table()});
+  TableReporter reporter({workload_table(), kernel_table(), packer_table(), convolution_table()});
   const size_t count = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   if (count == 0) fail(fmt::format("no benchmark's name matches '{}'", options.filter));
@@ -112,7 +113,9 @@ int run(int argc, char** argv) {
     compare_records(session, workload, options.records);
     return 0;
   }
-  if (kernels) {
+  if (options.convolutions) {
+    register_convolutions(session);
+  } else if (kernels) {
     register_kernels(session, options.kernel);
   } else {
     if (!options.packers) register_workload(session, workload);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 #include "benches.h"
 #include "internal.h"
@@ -15,14 +16,19 @@ namespace {
 constexpr size_t depth = 2048;
 constexpr size_t hot_rows = 64;
 
-/// RHS: weights that fill four times the last-level cache. LHS: f32 rows as a layer's input
-/// finds them, in cache.
+/// Of activations.
+size_t value_bytes(const std::string_view type) {
+  return type == "f32" ? 4 : type == "s8" ? 1 : 2;
+}
+
+/// RHS: weights that fill four times the last-level cache. LHS: rows of floats as a layer's
+/// input finds them, in cache.
 void run_packer(benchmark::State& state, const Session& session, const tw_packer& packer) {
   const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
   const size_t codes = depth * packer.layout->data_bits / 8;
   const size_t row_bytes =
-      lhs ? depth * sizeof(float)
-          : tw_rhs_row_bytes(tw_find_source(packer.source, packer.layout->data_bits), depth);
+      lhs ? depth * value_bytes(packer.source)
+          : tw_rhs_row_bytes(tw_find_source(packer.source, packer.layout->type), depth);
   const size_t rows = lhs ? hot_rows : session.rotate_bytes / 2 / codes / 64 * 64;
   const size_t source_bytes = rows * row_bytes;
   const bool rows_outside = std::strcmp(packer.source, "kxn") != 0;

@@ -4,14 +4,14 @@
 // packs the lhs from f32: neon_dotprod
 // into lhs i8 m1 kr4 k%32 b32 [sums:i32*-8+1262485504x16/b|data/b|zeros:i32|scales:f32] (0563c13cebcd8c43)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
-// into lhs i8 m1 kr4 k%32 b64 [sums:i32*-8+1262485504x16/b|data/b|zeros:i32|scales:f32] (cf928346146a1ed0)
+// into lhs i8 m1 kr4 k%32 b64 [sums:i32*-8x16/b|data/b|zeros:i32|scales:f32] (9eb87ef20e755926)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
-// into lhs i8 m1 kr4 k%32 b128 [sums:i32*-8+1262485504x16/b|data/b|zeros:i32|scales:f32] (3b6dd6ecc1756fb9)
+// into lhs i8 m1 kr4 k%32 b128 [sums:i32*-8x16/b|data/b|zeros:i32|scales:f32] (5e64f61751e66305)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 // into lhs i8 m1 kr4 k%32 b256 [sums:i32*-8x16/b|data/b|zeros:i32|scales:f32] (7c22680a489e9205)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,14 +4,14 @@
 // packs the lhs from f32: neon_i8mm
 // into lhs i8 m1 kr8 k%32 b32 [sums:i32*-4+631242752x16/b|data/b|zeros:i32|scales:f32] (bc1f76db11612d30)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
-// into lhs i8 m1 kr8 k%32 b64 [sums:i32*-4+631242752x16/b|data/b|zeros:i32|scales:f32] (15ccb52062897139)
+// into lhs i8 m1 kr8 k%32 b64 [sums:i32*-4x16/b|data/b|zeros:i32|scales:f32] (3881a3d9ae4b02ae)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
-// into lhs i8 m1 kr8 k%32 b128 [sums:i32*-4+631242752x16/b|data/b|zeros:i32|scales:f32] (055d29b9d2835896)
+// into lhs i8 m1 kr8 k%32 b128 [sums:i32*-4x16/b|data/b|zeros:i32|scales:f32] (df78c41776b2592d)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 // into lhs i8 m1 kr8 k%32 b256 [sums:i32*-4x16/b|data/b|zeros:i32|scales:f32] (f9fa5fe0da85860d)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

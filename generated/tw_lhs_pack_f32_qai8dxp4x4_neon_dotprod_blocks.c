@@ -4,14 +4,14 @@
 // packs the lhs from f32: neon_dotprod
 // into lhs i8 m4 kr4 k%32 b32 [sums:i32*-8+1262485504x4/b|data/b|zeros:i32|scales:f32] (e88cae0c78aa5061)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
-// into lhs i8 m4 kr4 k%32 b64 [sums:i32*-8+1262485504x4/b|data/b|zeros:i32|scales:f32] (c40c7ab7c20d2eec)
+// into lhs i8 m4 kr4 k%32 b64 [sums:i32*-8x4/b|data/b|zeros:i32|scales:f32] (13ee3d68299894e0)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
-// into lhs i8 m4 kr4 k%32 b128 [sums:i32*-8+1262485504x4/b|data/b|zeros:i32|scales:f32] (a663e0ef49e2a681)
+// into lhs i8 m4 kr4 k%32 b128 [sums:i32*-8x4/b|data/b|zeros:i32|scales:f32] (81009759a42cc5bb)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 // into lhs i8 m4 kr4 k%32 b256 [sums:i32*-8x4/b|data/b|zeros:i32|scales:f32] (8390cc0e77629e7b)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

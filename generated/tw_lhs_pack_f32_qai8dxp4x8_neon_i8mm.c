@@ -7,8 +7,9 @@
 // into lhs i8 m4 kr8 k%32 [data|zeros:i32|scales:f32] (2f13d002b4d15c7b)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (d4a547615d8a3448)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (63d7c2b668b5944c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (aa0eb44bbe6beef2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (1119a162238c005c)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

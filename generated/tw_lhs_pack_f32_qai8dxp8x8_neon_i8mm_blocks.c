@@ -4,14 +4,14 @@
 // packs the lhs from f32: neon_i8mm
 // into lhs i8 m8 kr8 k%32 b32 [sums:i32*-8+1262485504x2/b|data/b|zeros:i32|scales:f32] (e7be954a527b9d07)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
-// into lhs i8 m8 kr8 k%32 b64 [sums:i32*-8+1262485504x2/b|data/b|zeros:i32|scales:f32] (b329c37ab4ab0bca)
+// into lhs i8 m8 kr8 k%32 b64 [sums:i32*-8x2/b|data/b|zeros:i32|scales:f32] (28a00ea6b86d5da6)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
-// into lhs i8 m8 kr8 k%32 b128 [sums:i32*-8+1262485504x2/b|data/b|zeros:i32|scales:f32] (2b8858c8b67fbc27)
+// into lhs i8 m8 kr8 k%32 b128 [sums:i32*-8x2/b|data/b|zeros:i32|scales:f32] (c9fc584abb1dcfcd)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
 // into lhs i8 m8 kr8 k%32 b256 [sums:i32*-8x2/b|data/b|zeros:i32|scales:f32] (473bb69e58d7d68d)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 8 i32 x zeros | 8 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

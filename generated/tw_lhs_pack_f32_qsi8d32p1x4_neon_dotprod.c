@@ -4,17 +4,24 @@
 // packs the lhs from f32: neon_dotprod
 // into lhs i8 m1 kr4 k%32 b32 [sums:i32*-8+1262485504x16/b|data/b|scales:f32x4/b] (e97e04b160441c9b)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
-// into lhs i8 m1 kr4 k%32 b64 [sums:i32*-8+1262485504x16/b|data/b|scales:f32x4/b] (d6f7396045cab3cc)
+// into lhs i8 m1 kr4 k%32 b64 [sums:i32*-8x16/b|data/b|scales:f32x4/b] (76ded72b179bafbe)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
-// into lhs i8 m1 kr4 k%32 b128 [sums:i32*-8+1262485504x16/b|data/b|scales:f32x4/b] (385f4165feef3a2d)
+// into lhs i8 m1 kr4 k%32 b128 [sums:i32*-8x16/b|data/b|scales:f32x4/b] (8afd57d3619ad0d1)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b256 [sums:i32*-8x16/b|data/b|scales:f32x4/b] (8599fead1b4c77d1)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b] (d13fd369bd525758)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b] (d8108d6d6223e93f)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b] (0ee74737ce257fce)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b] (9c962183d42934ce)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (d51b9a2c948f5f96)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

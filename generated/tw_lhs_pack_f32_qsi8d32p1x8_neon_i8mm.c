@@ -4,17 +4,24 @@
 // packs the lhs from f32: neon_i8mm
 // into lhs i8 m1 kr8 k%32 b32 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (ccd8d7ce57d4492c)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
-// into lhs i8 m1 kr8 k%32 b64 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (d51dd099690f47ad)
+// into lhs i8 m1 kr8 k%32 b64 [sums:i32*-4x16/b|data/b|scales:f32x4/b] (5aebc78d8c3ca3b6)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
-// into lhs i8 m1 kr8 k%32 b128 [sums:i32*-4+631242752x16/b|data/b|scales:f32x4/b] (eb8494f3eb80afce)
+// into lhs i8 m1 kr8 k%32 b128 [sums:i32*-4x16/b|data/b|scales:f32x4/b] (8aad0831a39f5e29)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b256 [sums:i32*-4x16/b|data/b|scales:f32x4/b] (28052b0e61a3e889)
 //          | 16 i32 x sums a block | 8 x k bits of codes | 4 f32 x scales a block |
 // into lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b] (5103ca4845a0de6c)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b] (c6150adb9e530e53)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b] (bbcbf94ff949357a)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
+// into lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b] (038ad7586101d45a)
+//          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (d51b9a2c948f5f96)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

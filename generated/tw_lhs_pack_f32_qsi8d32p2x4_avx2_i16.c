@@ -4,8 +4,15 @@
 // packs the lhs from f32: avx2
 // into lhs i16 m2 kr4 even-first k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (9e758d157d469448)
 //          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
+// into lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b] (5689111600d29daf)
+//          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
+// into lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b] (c5fa9f705b1cb968)
+//          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
+// into lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (2f0b265fcbdb43a4)
+//          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (f0dee77de81e72a8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

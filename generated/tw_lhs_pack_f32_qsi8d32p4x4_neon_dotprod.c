@@ -4,17 +4,24 @@
 // packs the lhs from f32: neon_dotprod
 // into lhs i8 m4 kr4 k%32 b32 [sums:i32*-8+1262485504x4/b|data/b|scales:f32x4/b] (be340b5181fc17e5)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
-// into lhs i8 m4 kr4 k%32 b64 [sums:i32*-8+1262485504x4/b|data/b|scales:f32x4/b] (9d420fc0cd97f470)
+// into lhs i8 m4 kr4 k%32 b64 [sums:i32*-8x4/b|data/b|scales:f32x4/b] (e22c27bca1de41bc)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
-// into lhs i8 m4 kr4 k%32 b128 [sums:i32*-8+1262485504x4/b|data/b|scales:f32x4/b] (8925b2c8f09b4785)
+// into lhs i8 m4 kr4 k%32 b128 [sums:i32*-8x4/b|data/b|scales:f32x4/b] (7c936c5d388e78c3)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b256 [sums:i32*-8x4/b|data/b|scales:f32x4/b] (dbba02c67a5f6d03)
 //          | 16 i32 x sums a block | 32 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b] (ab4238c21b4c9fa5)
 //          | 32 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b] (267eef486a8e42fe)
+//          | 32 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b] (5bca2689ef691645)
+//          | 32 x k bits of codes | 4 f32 x scales a block |
+// into lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b] (1987ecde4219f905)
+//          | 32 x k bits of codes | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (d51b9a2c948f5f96)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

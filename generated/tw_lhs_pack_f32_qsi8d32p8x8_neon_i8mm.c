@@ -4,17 +4,24 @@
 // packs the lhs from f32: neon_i8mm
 // into lhs i8 m8 kr8 k%32 b32 [sums:i32*-8+1262485504x2/b|data/b|scales:f32x2/b] (f0ed58f286781d61)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
-// into lhs i8 m8 kr8 k%32 b64 [sums:i32*-8+1262485504x2/b|data/b|scales:f32x2/b] (815db9553617276c)
+// into lhs i8 m8 kr8 k%32 b64 [sums:i32*-8x2/b|data/b|scales:f32x2/b] (2ca76b617d2b3408)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
-// into lhs i8 m8 kr8 k%32 b128 [sums:i32*-8+1262485504x2/b|data/b|scales:f32x2/b] (d151e761a93fa701)
+// into lhs i8 m8 kr8 k%32 b128 [sums:i32*-8x2/b|data/b|scales:f32x2/b] (2c13ebae00c4e1bf)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b256 [sums:i32*-8x2/b|data/b|scales:f32x2/b] (689f54c8224d19ff)
 //          | 16 i32 x sums a block | 64 x k bits of codes | 16 f32 x scales a block |
 // into lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b] (d35419816429f56f)
 //          | 64 x k bits of codes | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b] (834265da7cd6f664)
+//          | 64 x k bits of codes | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b] (7dec213defa46a8f)
+//          | 64 x k bits of codes | 16 f32 x scales a block |
+// into lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b] (2c373607948570cf)
+//          | 64 x k bits of codes | 16 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (d51b9a2c948f5f96)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,8 +5,8 @@
 // into rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (860598262cb24cc8)
 //          | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -30,7 +30,7 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[2560];
+  uint8_t scratch_memory[2624];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m256i flip = _mm256_set1_epi32((int32_t)bits);
@@ -42,7 +42,6 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
   given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 2048;
   const size_t row_begin = args->row_begin;
@@ -70,8 +69,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
     }
     const size_t scale_stride = args->scale_stride;
     const size_t next = left > 16 ? 16 * source_stride : 0;
-    const size_t missing = 16 > left ? 16 - left : 0;
     const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    const size_t missing = 16 > left ? 16 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
@@ -118,17 +118,17 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
       if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 256;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -228,29 +228,29 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_69));
             from_at = row_8 + stride;
             packed_at_2 += 32;
+            sums_at += 32;
             scales_2 += 32;
             s_2 += 32;
-            sums_at += 32;
           }
           from += 16;
           packed_2 += 320;
-          scales_at_2 += 64;
           ahead += 256;
+          scales_at_2 += 64;
         }
       } else {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 256;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -347,21 +347,21 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_69));
             from_at = row_8 + stride;
             packed_at_2 += 32;
+            sums_at += 32;
             scales_2 += 32;
             s_2 += 32;
-            sums_at += 32;
           }
           from += 16;
           packed_2 += 320;
-          scales_at_2 += 64;
           ahead += 256;
+          scales_at_2 += 64;
         }
       }
       first += 8;
       source += 128;
-      scales_from += 32;
       next_at += 1920;
       packed_at += 2560;
+      scales_from += 32;
     }
     row += 16;
     packed += packed_stride;

@@ -5,8 +5,8 @@
 // into rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (a2fcbfca74d38ac6)
 //          | 128 x k bits of codes | 32 f32 x scales a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -30,7 +30,7 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[5120];
+  uint8_t scratch_memory[5248];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x88888888 : 0;
   const __m512i flip = _mm512_set1_epi32((int32_t)bits);
@@ -41,7 +41,6 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
   given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 4096;
   const size_t row_begin = args->row_begin;
@@ -69,8 +68,9 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
     }
     const size_t scale_stride = args->scale_stride;
     const size_t next = left > 32 ? 32 * source_stride : 0;
-    const size_t missing = 32 > left ? 32 - left : 0;
     const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    const size_t missing = 32 > left ? 32 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
@@ -117,8 +117,8 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
       if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
@@ -129,9 +129,9 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -229,20 +229,20 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_61));
             from_at = row_16 + stride;
             packed_at_2 += 64;
+            sums_at += 64;
             scales_2 += 64;
             s_2 += 64;
-            sums_at += 64;
           }
           from += 16;
           packed_2 += 640;
-          scales_at_2 += 128;
           ahead += 512;
+          scales_at_2 += 128;
         }
       } else {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
@@ -253,9 +253,9 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -353,21 +353,21 @@ void tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_61));
             from_at = row_16 + stride;
             packed_at_2 += 64;
+            sums_at += 64;
             scales_2 += 64;
             s_2 += 64;
-            sums_at += 64;
           }
           from += 16;
           packed_2 += 640;
-          scales_at_2 += 128;
           ahead += 512;
+          scales_at_2 += 128;
         }
       }
       first += 8;
       source += 128;
-      scales_from += 32;
       next_at += 3968;
       packed_at += 5120;
+      scales_from += 32;
     }
     row += 32;
     packed += packed_stride;

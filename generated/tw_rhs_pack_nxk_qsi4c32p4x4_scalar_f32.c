@@ -5,8 +5,8 @@
 // into rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (2e492ea4f666e217)
 //          | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -55,45 +55,46 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 16);
     }
+    const size_t blocks = padded / 32;
     size_t first_k = 0;
-    // k_part loop: 32 per iteration
-    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+    // block loop
+    for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t left_2 = k > first_k ? k - first_k : 0;
       const size_t values = left_2 < 32 ? left_2 : 32;
       left_2 = padded > first_k ? padded - first_k : 0;
       const size_t places = left_2 < 32 ? left_2 : 32;
-      const size_t parts_2 = first_k / 32;
-      const size_t parts_3 = first_k / 32;
-      memset(packed + parts_3 * 80 + 64, 0, 16);
-      memset(packed + parts_2 * 80, 136, places * 2);
+      const size_t blocks_2 = first_k / 32;
+      const size_t blocks_3 = first_k / 32;
+      memset(packed + (first_k * 2 + blocks_3 * 16) + 32 * 2, 0, 16);
+      memset(packed + (first_k * 2 + blocks_2 * 16), 136, places * 2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        size_t parts_4 = first_k / 2;
-        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts_4;
-        const size_t s = first_k / 32;
-        uint8_t* const to = packed + row_2 * 4 + s * 80;
-        parts_4 = values / 32;
-        const size_t pairs = parts_4 * 16;
+        size_t parts_2 = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts_2;
+        size_t blocks_4 = first_k / 32;
+        uint8_t* const s = packed + (first_k * 2 + blocks_4 * 16) + row_2 * 4;
+        parts_2 = values / 32;
+        const size_t pairs = parts_2 * 16;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
         for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
-          size_t parts_5 = pair / 16;
-          const size_t k_2 = parts_5 * 32 + (pair & 15);
-          parts_5 = k_2 / 2;
-          size_t value = from[parts_5];
+          size_t parts_3 = pair / 16;
+          const size_t k_2 = parts_3 * 32 + (pair & 15);
+          parts_3 = k_2 / 2;
+          size_t value = from[parts_3];
           size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 16;
-          parts_5 = far / 2;
-          value = from[parts_5];
+          parts_3 = far / 2;
+          value = from[parts_3];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t byte = code + (code_2 << 4);
           const size_t s_2 = k_2 / 4;
-          to[(s_2 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
+          s[(s_2 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
@@ -101,13 +102,13 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32(const tw_pack_args* args) {
         const size_t s_2 = values - k_2;
         // value loop
         for (size_t i_value = 0; i_value < s_2; ++i_value) {
-          const size_t parts_5 = k_2 / 2;
-          const size_t value = from[parts_5];
+          const size_t parts_3 = k_2 / 2;
+          const size_t value = from[parts_3];
           const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t s_3 = k_2 / 4;
           const size_t s_4 = k_2 / 16;
-          uint8_t* const s_5 = to + ((s_3 & 3) * 16 + (k_2 & 3));
+          uint8_t* const s_5 = s + ((s_3 & 3) * 16 + (k_2 & 3));
           const size_t old = *s_5;
           const size_t chosen = s_4 == 0 ? code - 8 : (code - 8) << 4;
           *s_5 = (uint8_t)(old + chosen);
@@ -115,12 +116,12 @@ void tw_rhs_pack_nxk_qsi4c32p4x4_scalar_f32(const tw_pack_args* args) {
           sum = sum + (code - 8);
         }
         uint8_t* const at = sums + row_2 * 4;
-        parts_4 = first_k / 32;
-        const size_t parts_5 = first_k / 32;
+        blocks_4 = first_k / 32;
+        const size_t blocks_5 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + parts_5 * 4;
+            (const uint8_t*)args->scales + column * args->scale_stride + blocks_5 * 4;
         const int32_t scale = tw_load_i32(scale_from);
-        tw_store_i32(packed + parts_4 * 80 + 64 + row_2 * 4, scale);
+        tw_store_i32(packed + (first_k * 2 + blocks_4 * 16) + 32 * 2 + row_2 * 4, scale);
         const int32_t v = (int32_t)sum;
         const float v_2 = (float)v;
         const float old = tw_f32_of_bits(tw_load_i32(at));

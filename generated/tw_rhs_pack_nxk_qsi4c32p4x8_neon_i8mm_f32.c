@@ -5,8 +5,8 @@
 // into rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32] (d2ffe3c6eb90e08b)
 //          | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -30,7 +30,7 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod+i8mm")))
 void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
-  uint8_t scratch_memory[640];
+  uint8_t scratch_memory[656];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
   const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
@@ -40,7 +40,6 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
   given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 512;
   const size_t row_begin = args->row_begin;
@@ -68,8 +67,9 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
     }
     const size_t scale_stride = args->scale_stride;
     const size_t next = left > 4 ? 4 * source_stride : 0;
-    const size_t missing = 4 > left ? 4 - left : 0;
     const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    const size_t missing = 4 > left ? 4 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
@@ -113,10 +113,10 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
       const size_t stride = missing == 0 ? source_stride : row_bytes;
       const size_t distance = next == 0 ? 0 : next_at;
       uint8_t* packed_2 = packed_at;
-      uint8_t* scales_at_2 = scales;
       const uint8_t* ahead = from + distance;
-      // block loop
-      for (size_t i_block = 0; i_block < count; ++i_block) {
+      uint8_t* scales_at_2 = scales;
+      // piece loop
+      for (size_t i_piece = 0; i_piece < count; ++i_piece) {
         __builtin_prefetch((const void *)ahead, 0, 3);
         const uint8_t* const row_2 = from + stride;
         const uint8_t* const row_3 = row_2 + stride;
@@ -174,14 +174,14 @@ void tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
         vst1q_s8((int8_t *)sums, vreinterpretq_s8_f32(v_41));
         from += 16;
         packed_2 += 80;
-        scales_at_2 += 16;
         ahead += 64;
+        scales_at_2 += 16;
       }
       first += 8;
       source += 128;
-      scales_from += 32;
       next_at += 384;
       packed_at += 640;
+      scales_from += 32;
     }
     row += 4;
     packed += packed_stride;

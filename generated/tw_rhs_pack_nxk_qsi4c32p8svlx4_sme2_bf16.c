@@ -5,8 +5,8 @@
 // into rhs i4 n8svl kr4 pair=next ss k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (d22b171161e3d3db)
 //          | 32svl x k bits of codes | 8svl bf16 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -63,39 +63,45 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16(const tw_pack_args* args) {
     } else {
       memset(bias, 0, length);
     }
+    const size_t blocks = padded / 32;
     size_t first_k = 0;
-    // k_part loop: 32 per iteration
-    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+    // block loop
+    for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t left_2 = k > first_k ? k - first_k : 0;
       const size_t values = left_2 < 32 ? left_2 : 32;
       left_2 = padded > first_k ? padded - first_k : 0;
       const size_t places = left_2 < 32 ? left_2 : 32;
-      const size_t parts_2 = first_k / 32;
-      const size_t parts_3 = first_k / 32;
-      memset(packed + parts_3 * (segments * 144) + segments * 128, 0, segments * 16);
+      const size_t blocks_2 = first_k / 32;
       const size_t length_2 = (args->vector_bytes >> 4) * 4;
-      memset(packed + parts_2 * (segments * 144), 0, places * length_2);
+      const size_t blocks_3 = first_k / 32;
+      size_t length_3 = (args->vector_bytes >> 4) * 4;
+      const size_t length_4 = (args->vector_bytes >> 4) * 4;
+      memset(packed + (first_k * length_3 + blocks_3 * (segments * 16)) + 32 * length_4, 0,
+          segments * 16);
+      length_3 = (args->vector_bytes >> 4) * 4;
+      memset(packed + (first_k * length_2 + blocks_2 * (segments * 16)), 0, places * length_3);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
-        size_t parts_4 = first_k / 2;
-        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts_4;
-        const size_t s = first_k / 32;
-        uint8_t* const to = packed + row_2 * 2 + s * (segments * 144);
-        parts_4 = values / 2;
+        size_t parts_2 = first_k / 2;
+        const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + parts_2;
+        size_t blocks_4 = first_k / 32;
+        size_t length_5 = (args->vector_bytes >> 4) * 4;
+        uint8_t* const s = packed + (first_k * length_5 + blocks_4 * (segments * 16)) + row_2 * 2;
+        parts_2 = values / 2;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
-        for (size_t i_pair = 0; i_pair < parts_4; ++i_pair) {
+        for (size_t i_pair = 0; i_pair < parts_2; ++i_pair) {
           const size_t k_2 = pair * 2 + (pair & 0);
-          size_t parts_5 = k_2 / 2;
-          size_t value = from[parts_5];
+          size_t parts_3 = k_2 / 2;
+          size_t value = from[parts_3];
           size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t far = k_2 + 1;
-          parts_5 = far / 2;
-          value = from[parts_5];
+          parts_3 = far / 2;
+          value = from[parts_3];
           given = (far & 1) == 0 ? value & 15 : value >> 4;
           const size_t code_2 = (given + offset) & 15;
           const size_t stored = (code + 8) & 15;
@@ -103,21 +109,21 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16(const tw_pack_args* args) {
           const size_t byte = stored + (stored_2 << 4);
           const size_t s_2 = k_2 / 4;
           const size_t s_3 = k_2 / 2;
-          to[s_2 * (segments * 16) + (s_3 & 1)] = (uint8_t)byte;
+          s[s_2 * (segments * 16) + (s_3 & 1)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
-        size_t k_2 = parts_4 * 2;
+        size_t k_2 = parts_2 * 2;
         const size_t s_2 = values - k_2;
         // value loop
         for (size_t i_value = 0; i_value < s_2; ++i_value) {
-          const size_t parts_5 = k_2 / 2;
-          const size_t value = from[parts_5];
+          const size_t parts_3 = k_2 / 2;
+          const size_t value = from[parts_3];
           const size_t given = (k_2 & 1) == 0 ? value & 15 : value >> 4;
           const size_t code = (given + offset) & 15;
           const size_t s_3 = k_2 / 4;
           const size_t s_4 = k_2 / 2;
-          uint8_t* const s_5 = to + (s_3 * (segments * 16) + (s_4 & 1));
+          uint8_t* const s_5 = s + (s_3 * (segments * 16) + (s_4 & 1));
           const size_t stored = (code + 8) & 15;
           const size_t old = *s_5;
           const size_t stored_2 = (code + 8) & 15;
@@ -127,12 +133,15 @@ void tw_rhs_pack_nxk_qsi4c32p8svlx4_sme2_bf16(const tw_pack_args* args) {
           sum = sum + (code - 8);
         }
         uint8_t* const at = sums + row_2 * 4;
-        parts_4 = first_k / 32;
-        const size_t parts_5 = first_k / 32;
+        blocks_4 = first_k / 32;
+        length_5 = (args->vector_bytes >> 4) * 4;
+        const size_t length_6 = (args->vector_bytes >> 4) * 4;
+        const size_t blocks_5 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + parts_5 * 2;
+            (const uint8_t*)args->scales + column * args->scale_stride + blocks_5 * 2;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + parts_4 * (segments * 144) + segments * 128 + row_2 * 2, scale);
+        tw_store_u16(packed + (first_k * length_5 + blocks_4 * (segments * 16)) + 32 * length_6 +
+            row_2 * 2, scale);
         const float v = tw_f32_of_bf16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

@@ -5,8 +5,8 @@
 // into rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (9b2004fd52b68fe1)
 //          | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -30,7 +30,7 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod(const tw_pack_args* args) {
-  uint8_t scratch_memory[1152];
+  uint8_t scratch_memory[1184];
   size_t given_offset = (args->flags & 1) * 8;
   const size_t bits = given_offset == 0 ? 0x08080808 : 0x80808080;
   const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)bits));
@@ -40,7 +40,6 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod(const tw_pack_args* args) {
   given_offset = (args->flags & 1) * 8;
   const size_t no_codes = given_offset * 17;
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 1024;
   const size_t row_begin = args->row_begin;
@@ -68,8 +67,9 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod(const tw_pack_args* args) {
     }
     const size_t scale_stride = args->scale_stride;
     const size_t next = left > 8 ? 8 * source_stride : 0;
-    const size_t missing = 8 > left ? 8 - left : 0;
     const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    const size_t missing = 8 > left ? 8 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
@@ -113,10 +113,10 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod(const tw_pack_args* args) {
       const size_t stride = missing == 0 ? source_stride : row_bytes;
       const size_t distance = next == 0 ? 0 : next_at;
       uint8_t* packed_2 = packed_at;
-      uint8_t* scales_at_2 = scales;
       const uint8_t* ahead = from + distance;
-      // block loop
-      for (size_t i_block = 0; i_block < count; ++i_block) {
+      uint8_t* scales_at_2 = scales;
+      // piece loop
+      for (size_t i_piece = 0; i_piece < count; ++i_piece) {
         __builtin_prefetch((const void *)ahead, 0, 3);
         __builtin_prefetch((const void *)(ahead + 64), 0, 3);
         uint8_t* const s_2 = packed_2 + 128;
@@ -229,14 +229,14 @@ void tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod(const tw_pack_args* args) {
         vst1q_s8((int8_t *)s_3, vreinterpretq_s8_f32(v_83));
         from += 16;
         packed_2 += 144;
-        scales_at_2 += 16;
         ahead += 128;
+        scales_at_2 += 16;
       }
       first += 8;
       source += 128;
-      scales_from += 16;
       next_at += 896;
       packed_at += 1152;
+      scales_from += 16;
     }
     row += 8;
     packed += packed_stride;

@@ -5,7 +5,7 @@
 // into rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (25d3bc5aa0680e1e)
 //          | 128 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -29,12 +29,11 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2,avxvnni")))
 void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[4352];
+  uint8_t scratch_memory[4416];
   const __m256i flip = _mm256_set1_epi32((int32_t)0x80808080);
   const __m256i ones = _mm256_set1_epi32((int32_t)0x01010101);
   const __m256i offset = _mm256_set1_epi32((int32_t)(32 << 7));
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 4096;
   const size_t row_begin = args->row_begin;
@@ -62,8 +61,9 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
     }
     const size_t scale_stride = args->scale_stride;
     const size_t next = left > 16 ? 16 * source_stride : 0;
-    const size_t missing = 16 > left ? 16 - left : 0;
     const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
+    const size_t missing = 16 > left ? 16 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
@@ -110,8 +110,8 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
       if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
@@ -122,9 +122,9 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -224,20 +224,20 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_53));
             from_at = row_8 + stride;
             packed_at_2 += 32;
+            sums_at += 32;
             scales_2 += 16;
             s_2 += 16;
-            sums_at += 32;
           }
           from += 32;
           packed_2 += 544;
-          scales_at_2 += 32;
           ahead += 512;
+          scales_at_2 += 32;
         }
       } else {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
@@ -248,9 +248,9 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -343,21 +343,21 @@ void tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_53));
             from_at = row_8 + stride;
             packed_at_2 += 32;
+            sums_at += 32;
             scales_2 += 16;
             s_2 += 16;
-            sums_at += 32;
           }
           from += 32;
           packed_2 += 544;
-          scales_at_2 += 32;
           ahead += 512;
+          scales_at_2 += 32;
         }
       }
       first += 8;
       source += 256;
-      scales_from += 16;
       next_at += 3840;
       packed_at += 4352;
+      scales_from += 16;
     }
     row += 16;
     packed += packed_stride;

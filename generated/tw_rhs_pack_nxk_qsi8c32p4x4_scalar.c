@@ -5,7 +5,7 @@
 // into rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (ea26fb8b655c43c5)
 //          | 32 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -53,9 +53,10 @@ void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 16);
     }
+    const size_t blocks = padded / 32;
     size_t first_k = 0;
-    // k_part loop: 32 per iteration
-    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+    // block loop
+    for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t left_2 = k > first_k ? k - first_k : 0;
       const size_t values = left_2 < 32 ? left_2 : 32;
       left_2 = padded > first_k ? padded - first_k : 0;
@@ -63,18 +64,18 @@ void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args* args) {
       left_2 = 4 > rows ? 4 - rows : 0;
       const size_t left_3 = places > values ? places - values : 0;
       if (left_2 + left_3 != 0) {
-        const size_t parts_2 = first_k / 32;
-        const size_t parts_3 = first_k / 32;
-        memset(packed + parts_3 * 136 + 128, 0, 8);
-        memset(packed + parts_2 * 136, 128, places * 4);
+        const size_t blocks_2 = first_k / 32;
+        const size_t blocks_3 = first_k / 32;
+        memset(packed + (first_k * 4 + blocks_3 * 8) + 32 * 4, 0, 8);
+        memset(packed + (first_k * 4 + blocks_2 * 8), 128, places * 4);
       }
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
         const size_t column = row + row_2;
         const uint8_t* const from = (const uint8_t*)args->source + column * source_stride + first_k;
-        const size_t s = first_k / 32;
-        uint8_t* const to = packed + row_2 * 4 + s * 136;
+        size_t blocks_2 = first_k / 32;
+        uint8_t* const s = packed + (first_k * 4 + blocks_2 * 8) + row_2 * 4;
         size_t k_2 = 0;
         size_t sum = 0;
         // value loop
@@ -82,17 +83,17 @@ void tw_rhs_pack_nxk_qsi8c32p4x4_scalar(const tw_pack_args* args) {
           const size_t value = from[k_2];
           const size_t code = (value + offset) & 255;
           const size_t s_2 = k_2 / 4;
-          to[s_2 * 16 + (k_2 & 3)] = (uint8_t)code;
+          s[s_2 * 16 + (k_2 & 3)] = (uint8_t)code;
           k_2 += 1;
           sum = sum + (code - 128);
         }
         uint8_t* const at = sums + row_2 * 4;
-        const size_t parts_2 = first_k / 32;
-        const size_t parts_3 = first_k / 32;
+        blocks_2 = first_k / 32;
+        const size_t blocks_3 = first_k / 32;
         const uint8_t* const scale_from =
-            (const uint8_t*)args->scales + column * args->scale_stride + parts_3 * 2;
+            (const uint8_t*)args->scales + column * args->scale_stride + blocks_3 * 2;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + parts_2 * 136 + 128 + row_2 * 2, scale);
+        tw_store_u16(packed + (first_k * 4 + blocks_2 * 8) + 32 * 4 + row_2 * 2, scale);
         const float v = tw_f32_of_f16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

@@ -5,8 +5,8 @@
 // into rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (ef532a81bd46da80)
 //          | 128 x k bits of codes | 32 f16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -30,13 +30,12 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args);
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
-  uint8_t scratch_memory[5120];
+  uint8_t scratch_memory[5248];
   const __m512i flip = _mm512_set1_epi32((int32_t)0);
   const __m512i ones = _mm512_set1_epi32((int32_t)0x01010101);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const __m512i offset = _mm512_set1_epi32((int32_t)(32 << 3));
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 4608;
   const size_t row_begin = args->row_begin;
@@ -64,8 +63,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
     }
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     const size_t next = left > 32 ? 32 * source_stride : 0;
-    const size_t missing = 32 > left ? 32 - left : 0;
     const uint8_t* scales_from = source;
+    const size_t missing = 32 > left ? 32 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     size_t next_at = next;
     uint8_t* packed_at = packed;
@@ -111,8 +111,8 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
       if (((uintptr_t)packed_at & 63) + (args->packed_stride & 63) == 0) {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
@@ -124,9 +124,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -216,20 +216,20 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_46));
             from_at = row_16 + stride;
             packed_at_2 += 64;
+            sums_at += 64;
             scales_2 += 32;
             s_2 += 32;
-            sums_at += 64;
           }
           from += 18;
           packed_2 += 576;
-          scales_at_2 += 64;
           ahead += 576;
+          scales_at_2 += 64;
         }
       } else {
         uint8_t* packed_2 = packed_at;
         uint8_t* scales_at_2 = scales;
-        // block loop
-        for (size_t i_block = 0; i_block < count; ++i_block) {
+        // piece loop
+        for (size_t i_piece = 0; i_piece < count; ++i_piece) {
           _mm_prefetch((const char *)ahead, _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
@@ -241,9 +241,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
+          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
-          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -333,21 +333,21 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_46));
             from_at = row_16 + stride;
             packed_at_2 += 64;
+            sums_at += 64;
             scales_2 += 32;
             s_2 += 32;
-            sums_at += 64;
           }
           from += 18;
           packed_2 += 576;
-          scales_at_2 += 64;
           ahead += 576;
+          scales_at_2 += 64;
         }
       }
       first += 8;
       source += 144;
-      scales_from += 144;
       next_at += 4464;
       packed_at += 4608;
+      scales_from += 144;
     }
     row += 32;
     packed += packed_stride;

@@ -5,8 +5,8 @@
 // into rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (5f00c79dae79e97d)
 //          | 16 x k bits of codes | 4 f16 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (1de3bed8fbfa9948)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (0cf8947a6cd51f4a)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (b005cd5379989013)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8f6cb711ad76ef73)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -54,17 +54,18 @@ void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args* args) {
     } else {
       memset(bias, 0, 16);
     }
+    const size_t blocks = padded / 32;
     size_t first_k = 0;
-    // k_part loop: 32 per iteration
-    for (size_t i_k_part = 0; i_k_part < padded; i_k_part += 32) {
+    // block loop
+    for (size_t i_block = 0; i_block < blocks; ++i_block) {
       size_t left_2 = k > first_k ? k - first_k : 0;
       const size_t values = left_2 < 32 ? left_2 : 32;
       left_2 = padded > first_k ? padded - first_k : 0;
       const size_t places = left_2 < 32 ? left_2 : 32;
-      const size_t parts_2 = first_k / 32;
-      const size_t parts_3 = first_k / 32;
-      memset(packed + parts_3 * 72 + 64, 0, 8);
-      memset(packed + parts_2 * 72, 136, places * 2);
+      const size_t blocks_2 = first_k / 32;
+      const size_t blocks_3 = first_k / 32;
+      memset(packed + (first_k * 2 + blocks_3 * 8) + 32 * 2, 0, 8);
+      memset(packed + (first_k * 2 + blocks_2 * 8), 136, places * 2);
       size_t row_2 = 0;
       // row loop
       for (size_t i_row = 0; i_row < rows; ++i_row) {
@@ -72,16 +73,16 @@ void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args* args) {
         const size_t s = first_k / 32;
         const uint8_t* const from =
             (const uint8_t*)args->source + 2 + column * source_stride + s * 18;
-        const size_t s_2 = first_k / 32;
-        uint8_t* const to = packed + row_2 * 4 + s_2 * 72;
-        size_t parts_4 = values / 32;
-        const size_t pairs = parts_4 * 16;
+        size_t blocks_4 = first_k / 32;
+        uint8_t* const s_2 = packed + (first_k * 2 + blocks_4 * 8) + row_2 * 4;
+        const size_t parts_2 = values / 32;
+        const size_t pairs = parts_2 * 16;
         size_t pair = 0;
         size_t sum = 0;
         // pair loop
         for (size_t i_pair = 0; i_pair < pairs; ++i_pair) {
-          const size_t parts_5 = pair / 16;
-          const size_t k_2 = parts_5 * 32 + (pair & 15);
+          const size_t parts_3 = pair / 16;
+          const size_t k_2 = parts_3 * 32 + (pair & 15);
           const size_t s_3 = k_2 / 16;
           size_t value = from[k_2 & 15];
           size_t given = s_3 == 0 ? value & 15 : value >> 4;
@@ -93,7 +94,7 @@ void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args* args) {
           const size_t code_2 = (given + offset) & 15;
           const size_t byte = code + (code_2 << 4);
           const size_t s_5 = k_2 / 4;
-          to[(s_5 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
+          s_2[(s_5 & 3) * 16 + (k_2 & 3)] = (uint8_t)byte;
           pair += 1;
           sum = sum + (code + code_2 - 16);
         }
@@ -107,7 +108,7 @@ void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args* args) {
           const size_t code = (given + offset) & 15;
           const size_t s_5 = k_2 / 4;
           const size_t s_6 = k_2 / 16;
-          uint8_t* const s_7 = to + ((s_5 & 3) * 16 + (k_2 & 3));
+          uint8_t* const s_7 = s_2 + ((s_5 & 3) * 16 + (k_2 & 3));
           const size_t old = *s_7;
           const size_t chosen = s_6 == 0 ? code - 8 : (code - 8) << 4;
           *s_7 = (uint8_t)(old + chosen);
@@ -115,12 +116,12 @@ void tw_rhs_pack_q4_0_qsi4c32p4x4_scalar(const tw_pack_args* args) {
           sum = sum + (code - 8);
         }
         uint8_t* const at = sums + row_2 * 4;
-        parts_4 = first_k / 32;
+        blocks_4 = first_k / 32;
         const size_t s_4 = first_k / 32;
         const uint8_t* const scale_from =
             (const uint8_t*)args->source + column * source_stride + s_4 * 18;
         const uint16_t scale = tw_load_u16(scale_from);
-        tw_store_u16(packed + parts_4 * 72 + 64 + row_2 * 2, scale);
+        tw_store_u16(packed + (first_k * 2 + blocks_4 * 8) + 32 * 2 + row_2 * 2, scale);
         const float v = tw_f32_of_f16(scale);
         const int32_t v_2 = (int32_t)sum;
         const float v_3 = (float)v_2;

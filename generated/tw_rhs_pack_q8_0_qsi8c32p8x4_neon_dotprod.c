@@ -5,7 +5,7 @@
 // into rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32] (89f5185727dfce18)
 //          | 64 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (e155cfcef6af715a)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (02bac907bbf66a84)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"
@@ -29,11 +29,10 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args);
 
 __attribute__((target("arch=armv8.2-a+dotprod")))
 void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
-  uint8_t scratch_memory[2304];
+  uint8_t scratch_memory[2336];
   const uint8x16_t flip = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0));
   const int8x16_t ones = vreinterpretq_s8_u8(vdupq_n_u8(1));
   const size_t source_stride = args->source_stride;
-  const size_t blocks = args->k / 32;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 2176;
   const size_t row_begin = args->row_begin;
@@ -61,8 +60,9 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
     }
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     const size_t next = left > 8 ? 8 * source_stride : 0;
-    const size_t missing = 8 > left ? 8 - left : 0;
     const uint8_t* scales_from = source;
+    const size_t missing = 8 > left ? 8 - left : 0;
+    const size_t blocks = args->k / 32;
     size_t first = 0;
     size_t next_at = next;
     uint8_t* packed_at = packed;
@@ -105,10 +105,10 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
       const size_t stride = missing == 0 ? source_stride : row_bytes;
       const size_t distance = next == 0 ? 0 : next_at;
       uint8_t* packed_2 = packed_at;
-      uint8_t* scales_at_2 = scales;
       const uint8_t* ahead = from + distance;
-      // block loop
-      for (size_t i_block = 0; i_block < count; ++i_block) {
+      uint8_t* scales_at_2 = scales;
+      // piece loop
+      for (size_t i_piece = 0; i_piece < count; ++i_piece) {
         __builtin_prefetch((const void *)ahead, 0, 3);
         __builtin_prefetch((const void *)(ahead + 64), 0, 3);
         __builtin_prefetch((const void *)(ahead + 128), 0, 3);
@@ -116,9 +116,9 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
         __builtin_prefetch((const void *)(ahead + 256), 0, 3);
         const uint8_t* from_at = from;
         uint8_t* packed_at_2 = packed_2;
+        uint8_t* sums_at = sums;
         uint8_t* scales_2 = scales_at_2;
         uint8_t* s_2 = packed_2 + 256;
-        uint8_t* sums_at = sums;
         // columns loop
         for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
           const uint8_t* const row_2 = from_at + stride;
@@ -182,20 +182,20 @@ void tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod(const tw_pack_args* args) {
           vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_44));
           from_at = row_4 + stride;
           packed_at_2 += 16;
+          sums_at += 16;
           scales_2 += 8;
           s_2 += 8;
-          sums_at += 16;
         }
         from += 34;
         packed_2 += 272;
-        scales_at_2 += 16;
         ahead += 272;
+        scales_at_2 += 16;
       }
       first += 8;
       source += 272;
-      scales_from += 272;
       next_at += 1904;
       packed_at += 2176;
+      scales_from += 272;
     }
     row += 8;
     packed += packed_stride;

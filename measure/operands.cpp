@@ -10,20 +10,21 @@ namespace tw::measure {
 namespace {
 
 /// Random bits become a float between 1/128 and 1/8, of either sign.
-void make_float(uint8_t* at, size_t bits) {
-  const size_t mantissa = bits == 16 ? 10 : 23;
+void make_float(uint8_t* at, size_t bits, tw_type type) {
+  const size_t mantissa = type == TW_F16 ? 10 : type == TW_BF16 ? 7 : 23;
   uint32_t value = 0;
   std::memcpy(&value, at, bits / 8);
-  const uint32_t exponent = (bits == 16 ? 8U : 120U) + (value >> mantissa & 3U);
+  const uint32_t exponent = (type == TW_F16 ? 8U : 120U) + (value >> mantissa & 3U);
   const uint32_t kept = 1U << (bits - 1) | ((1U << mantissa) - 1);
   value = (value & kept) | exponent << mantissa;
   std::memcpy(at, &value, bits / 8);
 }
 
-float get_float(const uint8_t* at, size_t bits) {
-  if (bits == 32) {
+float get_float(const uint8_t* at, tw_type type) {
+  if (type != TW_F16) {
     float value = 0;
-    std::memcpy(&value, at, sizeof value);
+    const size_t cut = type == TW_BF16 ? 2 : 0;  // its lower bytes
+    std::memcpy(reinterpret_cast<uint8_t*>(&value) + cut, at, sizeof value - cut);
     return value;
   }
   uint16_t half = 0;
@@ -36,12 +37,13 @@ float get_float(const uint8_t* at, size_t bits) {
 
 float Weights::value(size_t column, size_t depth) const {
   const uint8_t* at = &codes[column * stride() + depth * bits / 8];
-  if (bits >= 16) return get_float(at, bits);
+  if (bits >= 16) return get_float(at, element);
   const float scale = scales[column * blocks() + (block == 0 ? 0 : depth / block)];
   const uint8_t byte = *at;
   if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scale;
-  const int nibble = depth % 2 == 0 ? byte & 15 : byte >> 4;
-  return static_cast<float>(nibble < 8 ? nibble : nibble - 16) * scale;
+  const int half = 1 << (bits - 1);
+  const int code = byte >> (depth * bits % 8) & (2 * half - 1);
+  return static_cast<float>((code ^ half) - half) * scale;
 }
 
 const void* Weights::scale_data() const {
@@ -54,6 +56,7 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   w.n = n;
   w.k = k;
   w.bits = bits == 0 ? rhs.data_bits : bits;
+  w.element = rhs.type;
   w.block = rhs.block;
   w.type = rhs.block_scales;
   w.codes.resize(n * w.stride());
@@ -66,7 +69,7 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   }
   if (w.bits >= 16) {
     w.scales.clear();
-    for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * w.bits / 8], w.bits);
+    for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * w.bits / 8], w.bits, w.element);
   }
   std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
   const float part = w.bits == 8 ? 1.0F / 16 : 1;  // the same range of weights

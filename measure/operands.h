@@ -11,13 +11,14 @@
 
 namespace tw::measure {
 
-/// A weight matrix in 4 bits, two codes to a byte, or in 8, with a bias per output column and a
-/// scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias. The bytes
-/// serve as n x k and as k x n alike: random weights have no order.
+/// A weight matrix in 2 or 4 bits, several codes to a byte, or in 8, with a bias per output column
+/// and a scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias. The
+/// bytes serve as n x k and as k x n alike: random weights have no order.
 struct Weights {
   size_t n = 0, k = 0;
   size_t bits = 4;
-  std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low nibble first; or floats
+  tw_type element = TW_S4;     ///< of the packed rhs that they are for: which floats
+  std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low bits first; or floats
   std::vector<float> scales, bias;
   size_t block = 0;  ///< 0: no blocks
   tw_scales type = TW_SCALES_UNSET;

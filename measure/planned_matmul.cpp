@@ -13,14 +13,30 @@ void require(tw_status status, const std::string& what) {
   if (status != TW_OK) fail(fmt::format("{}: {}", what, tw_error_message()));
 }
 
-PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t rotate_bytes)
+// Activations and outputs that are codes.
+constexpr int32_t lhs_zero_point = 3, dst_zero_point = -5;
+constexpr float lhs_scale = 1.0F / 120;
+
+/// Few sums are beyond the codes.
+static float dst_scale(const Weights& weights) {
+  return 0.001F * std::sqrt(static_cast<float>(weights.k));
+}
+
+PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t rotate_bytes,
+                             tw_type dst)
     : layout_(tw_plan_rhs_layout(plan)->id),
       bytes_(tw_rhs_bytes(plan)),
       copies_(bytes_, rotate_bytes) {
   auto source = tilewright::sized<tw_rhs_source>();
   source.order = TW_NXK;
-  source.bias = weights.bias.data();
-  source.bias_count = weights.bias.size();
+  if (dst == TW_S8) {
+    source.lhs_zero_point = lhs_zero_point;
+    source.lhs_scale = lhs_scale;
+    source.dst_scale = dst_scale(weights);
+  } else {
+    source.bias = weights.bias.data();
+    source.bias_count = weights.bias.size();
+  }
   source.data = weights.codes.data();
   source.data_bytes = weights.codes.size();
   source.stride = weights.stride();
@@ -37,6 +53,7 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
     : weights_(weights),
       team_(options.team),
       accumulates_(options.accumulate != 0),
+      dst_(options.dst),
       rhs_(options.packed) {
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = options.family;
@@ -46,6 +63,8 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   matmul.k = weights.k;
   matmul.kernel = options.kernel;
   matmul.accumulate = options.accumulate;
+  matmul.dst_type = options.dst;
+  if (options.dst == TW_S8) matmul.lhs_type = TW_S8;
   matmul.rhs_layout = options.rhs_layout;
   matmul.settings = options.settings.data();
   matmul.setting_count = options.settings.size();
@@ -57,7 +76,9 @@ PlannedMatmul::PlannedMatmul(const tw_device& device, const Weights& weights,
   require(tw_plan_create(&device, &matmul, &plan), "plan");
   plan_.reset(plan);
   floats_ = weights.scales.empty();
-  if (rhs_ == nullptr) rhs_ = std::make_shared<PackedWeights>(plan, weights, options.rotate_bytes);
+  if (rhs_ == nullptr) {
+    rhs_ = std::make_shared<PackedWeights>(plan, weights, options.rotate_bytes, options.dst);
+  }
   if (rhs_->layout() != tw_plan_rhs_layout(plan)->id) fail("packed weights of another layout");
 }
 
@@ -65,7 +86,11 @@ Activations::Activations(size_t rows, const Weights& weights)
     : m(rows),
       values(random_values(rows * weights.k)),
       dst_bytes(rows * weights.n * sizeof(float)),
-      dst(dst_bytes) {}
+      dst(dst_bytes) {
+  for (const float value : values) {
+    codes.push_back(static_cast<int8_t>(std::lround(value / lhs_scale) + lhs_zero_point));
+  }
+}
 
 void PlannedMatmul::prepare(std::shared_ptr<Activations> activations) {
   activations_ = std::move(activations);
@@ -77,9 +102,12 @@ void PlannedMatmul::prepare(std::shared_ptr<Activations> activations) {
 
 void PlannedMatmul::pack_lhs() {
   auto source = tilewright::sized<tw_lhs_source>();
-  source.data = activations_->values.data();
-  source.data_bytes = activations_->values.size() * sizeof(float);
-  source.stride = weights_.k * sizeof(float);
+  const bool codes = dst_ == TW_S8;
+  const size_t bytes = codes ? 1 : sizeof(float);
+  source.data =
+      codes ? static_cast<const void*>(activations_->codes.data()) : activations_->values.data();
+  source.data_bytes = activations_->values.size() * bytes;
+  source.stride = weights_.k * bytes;
   each_slice(tilewright::lhs_slices(plan_.get(), m_), [&](size_t s) {
     require(tw_pack_lhs(plan_.get(), m_, &source, lhs_->data(), lhs_bytes_, s),
             "packing the activations");
@@ -104,14 +132,34 @@ void PlannedMatmul::run() {
   }
   args.rhs = rhs_->next();
   args.rhs_bytes = rhs_->bytes();
-  args.dst = reinterpret_cast<float*>(activations_->dst.data());
+  args.dst = activations_->dst.data();
   args.dst_bytes = activations_->dst_bytes;
-  args.dst_stride = weights_.n * sizeof(float);
+  args.dst_stride = weights_.n * (dst_ == TW_S8 ? 1 : sizeof(float));
+  args.dst_zero_point = dst_ == TW_S8 ? dst_zero_point : 0;
   each_slice(tilewright::run_slices(plan_.get(), m_),
              [&](size_t s) { require(tw_run(plan_.get(), &args, s), "running"); });
 }
 
+double PlannedMatmul::output(size_t index) const {
+  if (dst_ != TW_S8) return reinterpret_cast<const float*>(activations_->dst.data())[index];
+  const int code = reinterpret_cast<const int8_t*>(activations_->dst.data())[index];
+  return (code - dst_zero_point) * double{dst_scale(weights_)};
+}
+
+double PlannedMatmul::product(size_t row, size_t column) const {
+  double sum = dst_ == TW_S8 ? 0 : weights_.bias[column];
+  for (size_t j = 0; j < weights_.k; ++j) {
+    const size_t at = row * weights_.k + j;
+    const double value = dst_ == TW_S8
+                             ? (activations_->codes[at] - lhs_zero_point) * double{lhs_scale}
+                             : double{activations_->values[at]};
+    sum += value * weights_.value(column, j);
+  }
+  return sum;
+}
+
 double PlannedMatmul::allowed_error(size_t row, size_t column) const {
+  if (dst_ == TW_S8) return 0.51 * double{dst_scale(weights_)};
   double size = std::abs(weights_.bias[column]), error = 1e-4;
   for (size_t j = 0; j < weights_.k; ++j) {
     const double w = weights_.value(column, j);
@@ -129,18 +177,14 @@ void PlannedMatmul::spoil_output() {
 }
 
 void PlannedMatmul::check() const {
-  const auto* dst = reinterpret_cast<const float*>(activations_->dst.data());
   constexpr size_t samples = 64;
   for (size_t i = 0; i < samples; ++i) {
     // Corners first, then a walk that meets every row and column modulo small numbers.
     const size_t row = i == 0 ? 0 : (i == 1 ? m_ - 1 : i * 7919 % m_);
     const size_t column = i == 0 ? 0 : (i == 1 ? weights_.n - 1 : i * 104729 % weights_.n);
-    double sum = weights_.bias[column];
-    for (size_t j = 0; j < weights_.k; ++j) {
-      sum += double{activations_->values[row * weights_.k + j]} * weights_.value(column, j);
-    }
+    const double sum = product(row, column);
     const double allowed = allowed_error(row, column);
-    const double got = dst[row * weights_.n + column];
+    const double got = output(row * weights_.n + column);
     if (!(std::abs(got - sum) <= allowed)) {
       fail(fmt::format("{} computed {} for row {}, column {} of {}x{}x{}; the product is {} +- {}",
                        short_names(segments(m_)), got, row, column, m_, weights_.n, weights_.k, sum,

@@ -18,7 +18,7 @@ namespace tw::measure {
 class PackedWeights {
  public:
   /// rotate_bytes 0: one copy, which stays in the caches.
-  PackedWeights(const tw_plan* plan, const Weights& weights, size_t rotate_bytes);
+  PackedWeights(const tw_plan* plan, const Weights& weights, size_t rotate_bytes, tw_type dst);
   [[nodiscard]] const std::byte* next() { return copies_.next(); }
   [[nodiscard]] size_t bytes() const { return bytes_; }
   [[nodiscard]] uint64_t layout() const { return layout_; }
@@ -35,6 +35,7 @@ struct Activations {
   Activations(size_t m, const Weights& weights);
   size_t m;
   std::vector<float> values;
+  std::vector<int8_t> codes;  ///< of the same values
   size_t dst_bytes;
   Memory dst;
 };
@@ -42,6 +43,7 @@ struct Activations {
 struct MatmulOptions {
   const char* family = nullptr;
   int accumulate = 0;                       ///< as in tw_matmul
+  tw_type dst = TW_F32;                     ///< TW_S8: activations are codes, too
   const char* kernel = nullptr;             ///< only this kernel; null: the plan chooses
   std::optional<size_t> rhs_prefetch = {};  ///< bytes, 0: none; nothing: the plan chooses
   size_t rotate_bytes = 0;                  ///< packed copies fill at least that; 0: one copy, hot
@@ -81,7 +83,9 @@ class PlannedMatmul {
 
  private:
   void each_slice(size_t slices, const std::function<void(size_t)>& work);
-  /// What an output may differ from the product.
+  /// What an output is worth, what the product is, and how far they may be from each other.
+  [[nodiscard]] double output(size_t index) const;
+  [[nodiscard]] double product(size_t row, size_t column) const;
   [[nodiscard]] double allowed_error(size_t row, size_t column) const;
 
   struct Destroy {
@@ -91,6 +95,7 @@ class PlannedMatmul {
   std::unique_ptr<tw_plan, Destroy> plan_;
   Team* team_;
   bool accumulates_;
+  tw_type dst_;
   bool floats_ = false;  ///< weights and activations are multiplied as floats
   std::shared_ptr<PackedWeights> rhs_;
   size_t m_ = 0;

@@ -42,6 +42,7 @@ void add_sweep(CLI::App& app, SweepOptions& options, std::string& templates, int
 
 struct ListOptions {
   std::vector<std::string> specs;
+  bool matrix = false;
   std::string templates;
 };
 int run_list(const ListOptions& options);

@@ -70,7 +70,7 @@ int run_explain(const ExplainOptions& options) {
     fmt::print("  {} has no assembly: a compiler chooses its instructions\n", variant.isa->name);
     return 0;
   }
-  fmt::print("{}", to_text(explain(*program, core)));
+  fmt::print("{}", to_text(explain(*program, core, block_trips(variant))));
   return 0;
 }
 

@@ -55,7 +55,8 @@ class Kernels {
     const CoreModel core = read_core(templates_, core_name(variant));
     const Compiled compiled = compile(variant, core);
     const Program* program = instructions(compiled);
-    const double predicted = program == nullptr ? 0 : explain(*program, core).macs_per_cycle;
+    const double predicted =
+        program == nullptr ? 0 : explain(*program, core, block_trips(variant)).macs_per_cycle;
     return at->second = predicted > 0 ? predicted : 1;
   }
 

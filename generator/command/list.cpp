@@ -5,6 +5,7 @@
 #include "command/commands.h"
 #include "command/places.h"
 #include "pipeline/kernel_names.h"
+#include "pipeline/matrix.h"
 
 namespace tw {
 namespace {
@@ -27,6 +28,12 @@ int run_list(const ListOptions& options) {
   const Places places = find_places(options.templates);
   IsaLibrary isas(places.templates);
   const std::vector<Variant> variants = read_variants(spec_inputs(options.specs, places), isas);
+  if (options.matrix) {
+    std::vector<const Variant*> all;
+    for (const Variant& variant : variants) all.push_back(&variant);
+    fmt::print("{}", print_matrix(all, make_packers(variants, places.templates.string())));
+    return 0;
+  }
   size_t names = 0;
   size_t printed = 0;
   for (const Variant& variant : variants) {

@@ -98,8 +98,13 @@ struct CommandLine {
   void add_list() {
     CLI::App* command = add("list", "List the kernels that specs ask for, without making them.",
                             "  tilewright list\n"
-                            "  tilewright list --spec mine.yaml");
+                            "  tilewright list --spec mine.yaml\n"
+                            "  tilewright list --matrix   families by ISAs");
     add_specs(command, list.specs);
+    command->add_flag(
+        "--matrix", list.matrix,
+        "What each family has on each ISA (C, assembly, a tile for one row, packers), "
+        "or why it has nothing there");
     command->callback([this] {
       list.templates = templates;
       status = tw::run_list(list);
@@ -109,7 +114,7 @@ struct CommandLine {
   void add_explain() {
     CLI::App* command =
         add("explain", "Show a kernel's registers, instructions and predicted cycles.",
-            "  tilewright explain qsi4cxp32x4_8x32_avx512_vnni\n"
+            "  tilewright explain qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni\n"
             "  tilewright explain --spec mine.yaml --core cortex-a510 8x8_neon_i8mm");
     add_specs(command, explain.specs);
     command->add_option("KERNEL", explain.kernel, "Name, or a part that only one kernel has")

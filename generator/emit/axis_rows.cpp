@@ -16,12 +16,6 @@ std::string row(const Axis& axis) {
                      row(axis.step), row(axis.stride));
 }
 
-/// "TW_F16", "TW_S4": integers are called as C calls them.
-std::string type_name(ElementType type) {
-  if (type == ElementType::bf16) return "TW_BF16";
-  return fmt::format("TW_{}{}", is_float(type) ? "F" : "S", bits(type));
-}
-
 /// What stands behind values of k is found from the panel's end.
 FieldAxes in_panel(const Layout& layout, const Part& panel, FieldKind kind) {
   const int64_t k = padded_k(layout, 1);
@@ -35,9 +29,14 @@ constexpr const char* no_field = "{TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}
 
 /// Fields of a tw_axes, in its order.
 constexpr FieldKind kinds[] = {FieldKind::data, FieldKind::scales, FieldKind::minimums,
-                               FieldKind::bias};
+                               FieldKind::bias, FieldKind::zero_points};
 
 }  // namespace
+
+std::string type_name(ElementType type) {
+  if (type == ElementType::bf16) return "TW_BF16";
+  return fmt::format("TW_{}{}", is_float(type) ? "F" : "S", bits(type));
+}
 
 std::string AxisRows::list(const std::vector<Axis>& axes) {
   if (axes.empty()) return "NULL, 0";

@@ -9,6 +9,9 @@
 
 namespace tw {
 
+/// "TW_F16", "TW_S4": integers are called as C calls them.
+std::string type_name(ElementType type);
+
 class AxisRows {
  public:
   /// Initializers of a tw_axes. Throws std::invalid_argument unless each value has a place of its

@@ -59,6 +59,8 @@ CScalar type_of_field(ArgField field) {
     case ArgField::pack_scales:
     case ArgField::pack_bias:
     case ArgField::pack_sum_factor:
+    case ArgField::pack_lhs_zero_point:
+    case ArgField::pack_zero_points:
       return CScalar::const_pointer;
     case ArgField::dst:
     case ArgField::pack_packed:

@@ -39,29 +39,45 @@ double times_longer(const Isa& isa, const CoreModel& core, bool has_outer) {
   return has_outer ? longer * longer : longer;
 }
 
-void count_rows(const Region& region, std::map<const Row*, int>& counts) {
+/// Counts each row as often as `times` iterations of the loop have it.
+void count_rows(const Region& region, int64_t times, std::map<const Row*, int>& counts) {
   for (const Node& node : region.nodes) {
     const auto* op = std::get_if<Op>(&node);
-    if (op != nullptr && op->row != nullptr) ++counts[op->row];
+    if (op != nullptr && op->row != nullptr) counts[op->row] += static_cast<int>(times);
   }
+}
+
+/// What stands around the loop is done beside other blocks: it takes ports and dispatch.
+void add_around(const Bounds& own, int64_t trips, Explanation& it) {
+  const auto times = static_cast<double>(trips);
+  it.bounds.ports = it.bounds.ports * times + own.ports;
+  it.bounds.dispatch = it.bounds.dispatch * times + own.dispatch;
+  it.bounds.latency *= times;
+  for (size_t i = 0; i < own.port_load.size(); ++i) {
+    it.bounds.port_load[i] = it.bounds.port_load[i] * times + own.port_load[i];
+  }
+  it.cycles += std::max(own.ports, own.dispatch);
 }
 
 }  // namespace
 
-Explanation explain(const Program& program, const CoreModel& core) {
+Explanation explain(const Program& program, const CoreModel& core, int64_t block_trips) {
   const Loop* loop = hottest_loop(program);
   if (loop == nullptr) throw std::runtime_error(program.name + " has no loop over k");
   Explanation it;
   it.kernel = program.name;
   it.isa = program.isa->name;
   it.core = core.name;
-  it.loop = loop->label;
-  it.macs = loop->macs;
+  const Loop* around = block_trips == 0 ? nullptr : loop_around(program, *loop);
+  it.loop = around == nullptr ? loop->label : around->label;
+  const int64_t trips = std::max<int64_t>(block_trips, 1);
+  it.macs = loop->macs * trips;
   if (!program.isa->vector_bytes.is_fixed() && core.vector_bytes != 0) {
     it.vectors = fmt::format(", vectors of {} bits", 8 * core.vector_bytes);
   }
   std::map<const Row*, int> counts;
-  count_rows(loop->body, counts);
+  count_rows(loop->body, trips, counts);
+  if (around != nullptr) count_rows(around->body, 1, counts);
   std::map<std::string, int> mix;
   double peak = 0;
   for (const auto& [row, count] : counts) {
@@ -73,7 +89,8 @@ Explanation explain(const Program& program, const CoreModel& core) {
   std::sort(it.mix.begin(), it.mix.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  it.instructions += static_cast<int>(program.isa->rules.loop_end.size());
+  const int loops = static_cast<int>(trips) + (around != nullptr ? 1 : 0);
+  it.instructions += loops * static_cast<int>(program.isa->rules.loop_end.size());
   it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
   const bool has_outer = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
     const MeansNode* node = multiply_of(*entry.first);
@@ -81,7 +98,8 @@ Explanation explain(const Program& program, const CoreModel& core) {
   });
   it.times = times_longer(*program.isa, core, has_outer);
   it.bounds = bounds(program, *loop, core);
-  it.cycles = cycles_per_iteration(program, *loop, core);
+  it.cycles = cycles_per_iteration(program, *loop, core) * static_cast<double>(trips);
+  if (around != nullptr) add_around(bounds(program, *around, core), trips, it);
   if (it.cycles > 0) it.macs_per_cycle = static_cast<double>(it.macs) / it.cycles;
   if (peak > 0) it.peak_macs_per_cycle = static_cast<double>(it.macs) / peak;
   if (it.cycles > 0) it.share_of_peak = peak / it.cycles;

@@ -12,7 +12,8 @@
 
 namespace tw {
 
-/// Of the hot loop that does most work; counts are per iteration.
+/// Of the hot loop that does most work, with long blocks of the loop over these; counts are per
+/// iteration.
 struct Explanation {
   std::string kernel, isa, core, loop;
   std::string vectors;                           ///< how long they are, where the core says
@@ -30,8 +31,10 @@ struct Explanation {
   std::vector<RegisterUse> registers;                 ///< empty before allocation
 };
 
-/// `program` is selected, perhaps allocated. Throws std::runtime_error if it has no hot loop.
-Explanation explain(const Program& program, const CoreModel& core);
+/// `program` is selected, perhaps allocated. `block_trips`: of the hot loop in an iteration of the
+/// loop over blocks around it, whose own instructions then count, too; 0: there is none. Throws
+/// std::runtime_error if it has no hot loop.
+Explanation explain(const Program& program, const CoreModel& core, int64_t block_trips = 0);
 
 /// For people.
 std::string to_text(const Explanation& explanation);

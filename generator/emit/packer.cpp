@@ -23,6 +23,7 @@ struct Request {
   const Format& format;
   LayoutStyle style;
   std::string source;
+  ElementType from;  ///< of the lhs: what the source holds
 };
 
 bool is_quantized(const Request& request) {
@@ -32,11 +33,11 @@ bool is_quantized(const Request& request) {
 /// Floats of the lhs are rows of k values, too.
 const Source& source_of(const Request& request) {
   const bool lhs = request.layout.side == Side::lhs;
-  return *find_source(lhs ? "nxk" : request.source, request.layout);
+  return lhs ? rows_of(request.from) : *find_source(request.source, request.layout);
 }
 
 bool can_make(const Request& request, const Isa& isa) {
-  return is_quantized(request) ? can_quantize(request.layout, isa)
+  return is_quantized(request) ? can_quantize(request.layout, request.from, isa)
                                : can_pack(request.layout, source_of(request), isa);
 }
 
@@ -66,7 +67,7 @@ PackerSource make_packer(const Request& request, const std::string& name, IsaLib
   packer.isa = &request.isa;
   packer.vectorized = isa.lanes32() > 1;
   const Program program = is_quantized(request)
-                              ? lower_quantizing_packer(packer.symbol, layout, isa)
+                              ? lower_quantizing_packer(packer.symbol, layout, request.from, isa)
                               : lower_packer(packer.symbol, layout, source_of(request), isa);
   const std::string function = print_c_function(program, packer.symbol, false, "tw_pack_args");
   const Isa& file = packer.vectorized ? isa : request.isa;
@@ -75,13 +76,14 @@ PackerSource make_packer(const Request& request, const std::string& name, IsaLib
 }
 
 /// What tells packers of the same panels apart: blocks (on the lhs of any length, as long as its
-/// format can do without), codes of 16 bits, whose layout it is.
+/// format can do without), codes of 16 bits, weights for static activations, whose layout it is.
 std::string packer_suffix(const Request& request) {
   const Layout& layout = request.layout;
   const bool lhs = layout.side == Side::lhs;
-  std::string text = lhs ? "" : block_suffix(layout, request.format);
+  std::string text = lhs ? "" : block_suffix(layout, request.format, BlockLength::any_long);
   if (lhs && layout.block != 0 && request.format.block == 0) text += "_blocks";
   if (lhs && layout.element == ElementType::i16) text += "_i16";
+  if (!lhs && sums_index(layout) != field_index(layout, FieldKind::sums)) text += "_static";
   if (request.style != LayoutStyle::own) text += fmt::format("_{}", name(request.style));
   return text;
 }
@@ -93,10 +95,13 @@ std::string packer_name(const Request& request) {
                      request.isa.name, packer_suffix(request));
 }
 
-/// An lhs layout with what its packer takes as arguments left open: the length of blocks, and what
-/// becomes of sums and how often values stand there. Others as they are.
+/// A layout with what its packer takes as arguments left open: the length of blocks (on the rhs of
+/// long ones), and on the lhs what becomes of sums and how often values stand there.
 Layout without_arguments(Layout layout, bool with_sums) {
-  if (layout.side == Side::rhs) return layout;
+  if (layout.side == Side::rhs) {
+    if (has_long_blocks(layout)) layout.block = long_block_step;
+    return layout;
+  }
   if (layout.block != 0) layout.block = 1;  // any
   std::vector<Field> fields;
   for (Field field : layout.fields) {
@@ -165,14 +170,16 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
   IsaLibrary library(templates);
   const CFileRules rules = read_c_file_rules(templates);
   for (const Variant& v : variants) {
-    for (const std::string& from : v.family.lhs_from) {
+    for (const ElementType from : v.family.lhs_from) {
       if (is_unpacked(v.lhs)) continue;
-      add_request(lhs, {v.lhs, *v.isa, *v.family.lhs, v.style, from}, v.family.name);
+      add_request(lhs,
+                  {v.lhs, *v.isa, *v.family.lhs, v.style, std::string(source_name(from)), from},
+                  v.family.name);
     }
     for (const std::string& from : v.family.rhs_from) {
       // A source may hold weights of some of the spec's layouts only.
       if (find_source(from, v.rhs) == nullptr) continue;
-      add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from}, v.family.name);
+      add_request(rhs, {v.rhs, *v.isa, *v.family.rhs, v.style, from, v.rhs.element}, v.family.name);
     }
   }
   std::vector<PackerGroup> groups = std::move(lhs);

@@ -16,7 +16,7 @@ struct PackerSource {
   std::string name;     ///< "rhs_pack_nxk_qsi4cxp8x8_neon_i8mm": also the file's name without ".c"
   std::string symbol;   ///< C function of type tw_packer_fn: "tw_" + name
   std::string operand;  ///< "lhs" or "rhs"
-  std::string source;   ///< "f32" (lhs), "nxk" or "kxn" (rhs)
+  std::string source;   ///< of the lhs a type, "f32", else "nxk", "kxn" ...
   std::vector<Layout> layouts;  ///< more than one: of the lhs, what differs is its arguments
   const Isa* isa = nullptr;
   std::vector<std::string> families;  ///< those that need it
@@ -26,8 +26,8 @@ struct PackerSource {
 
 /// The packers that `variants` need: one per distinct (layouts, source, ISA), in the order of first
 /// need, lhs first. `templates` is the templates folder. Throws std::runtime_error for a layout or
-/// a source that no packer handles (fields per block, lhs sources other than f32, what plain C does
-/// not know where the ISA has no instructions for it).
+/// a source that no packer handles (what plain C does not know where the ISA has no instructions
+/// for it).
 std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
                                        const std::string& templates);
 

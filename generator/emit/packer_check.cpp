@@ -16,11 +16,9 @@ void check_blocks(const Layout& layout) {
   const bool fixed = layout.panel.is_fixed();
   const DataOrder& order = layout.order;
   const bool lhs = layout.side == Side::lhs;
-  const NibblePair pair = lhs ? NibblePair::none : NibblePair::next;
-  const bool plain = order.pair == pair && !order.low_unsigned && !order.high_unsigned;
-  expect(layout, layout.edge == Edge::zeros && (fixed || plain),
-         "panels of blocks end in zeros, and those as wide as vectors hold signed codes, nibbles "
-         "one after the other");
+  const bool plain = order.pair == NibblePair::none && !order.low_unsigned && !order.high_unsigned;
+  expect(layout, layout.edge == Edge::zeros && (fixed || !lhs || plain),
+         "panels of blocks end in zeros, and rows of those as wide as vectors hold signed bytes");
   for (const Field& each : layout.fields) {
     const bool is_data = each.kind == FieldKind::data;
     if (lhs) {
@@ -31,9 +29,11 @@ void check_blocks(const Layout& layout) {
              "rows of panels as wide as vectors have no fields behind their blocks");
       continue;
     }
-    const bool in_block = is_data || each.kind == FieldKind::scales;
-    expect(layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
-           "columns have scales in each block, and sums and bias behind the blocks");
+    const bool in_block =
+        is_data || each.kind == FieldKind::scales || each.kind == FieldKind::zero_points;
+    expect(
+        layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
+        "columns have scales and zero points in each block, and sums and bias behind the blocks");
   }
 }
 
@@ -41,7 +41,7 @@ void check_blocks(const Layout& layout) {
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
-  const int sums = field_index(layout, FieldKind::sums);
+  const int sums = sums_index(layout);
   expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr");
   expect(layout, data >= 0 && (!rhs || sums > data),
@@ -64,25 +64,27 @@ void check_packable(const Layout& layout) {
   if (is_float(layout.element)) return check_floats(layout);
   const bool rhs = layout.side == Side::rhs;
   const NibblePair pair = layout.order.pair;
-  const bool known = rhs ? pair == NibblePair::column || pair == NibblePair::next
-                         : layout.element == ElementType::i8;
+  const bool known = rhs || layout.element == ElementType::i8;
   expect(
       layout,
       layout.panel.is_fixed() || (layout.panel.fixed == 0 && known && layout.edge == Edge::zeros &&
                                   layout.fields.front().kind == FieldKind::data),
-      "a panel is of a fixed size, or of a multiple of a vector length: rows of bytes, or "
-      "columns of nibbles in pairs, codes first and zeros for what does not exist");
+      "a panel is of a fixed size, or of a multiple of a vector length: of bytes, or columns of "
+      "codes that share bytes, codes first and zeros for what does not exist");
   expect(layout, pair != NibblePair::next || !layout.panel.is_fixed(),
          "nibbles one after the other need panels as wide as vectors");
   check_data(layout);
   if (layout.block != 0) return check_blocks(layout);
   for (const Field& each : layout.fields) {
-    const bool is_float = each.kind == FieldKind::scales || each.kind == FieldKind::bias;
+    const bool has_sums = field_index(layout, FieldKind::sums) >= 0;
+    const bool is_float = each.kind == FieldKind::scales ||
+                          (each.kind == FieldKind::bias && has_sums) ||
+                          (each.kind == FieldKind::zero_points && rhs);
     const ElementType wanted = is_float ? ElementType::f32 : ElementType::i32;
     expect(layout, each.kind == FieldKind::data || each.type == wanted,
-           "sums and zero points are i32, scales and bias f32");
-    expect(layout, !rhs || (each.repeat == 1 && each.kind != FieldKind::zero_points),
-           "rhs fields stand once, without zero points");
+           "sums, zero points of rows and a bias without sums are i32, scales, zero points of "
+           "columns and another bias f32");
+    expect(layout, !rhs || each.repeat == 1, "rhs fields stand once");
     expect(layout, rhs || each.kind != FieldKind::bias, "an lhs has no bias");
     expect(layout,
            each.kind != FieldKind::scales || each.factor == 1 || (rhs && layout.edge == Edge::last),

@@ -120,13 +120,15 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .sum_copies = {},\n"
       "    .scale_copies = {},\n"
       "    .axes = {},\n"
+      "    .type = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
       layout.k_multiple, layout.block, bits(layout.element), row_bytes(layout, false),
       row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
       scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
       lhs_field(layout, FieldKind::scales).repeat,
-      layout.side == Side::lhs ? "NULL" : fmt::format("&layout_{}_axes", number));
+      layout.side == Side::lhs ? "NULL" : fmt::format("&layout_{}_axes", number),
+      layout.element == ElementType::i16 ? "TW_TYPE_NONE" : type_name(layout.element));
 }
 
 std::string print_sources(AxisRows& axes) {
@@ -164,16 +166,17 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       "        .core = \"{}\",\n"
       "        .in_order = {},\n"
       "        .tile_m_scalable = {},\n"
-      "        .dst = TW_{},\n"
+      "        .dst = {},\n"
       "        .accumulate = {},\n"
+      "        .symbol = \"{}\",\n"
       "    }},\n",
-      kernel.symbol, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
+      kernel.name, v.family.name, v.isa->name, kernel.printer, name(v.technique), kernel.spec,
       names.run(kernel.guard, kernel.symbol), feature_mask(v.isa->features), names.layout(v.lhs),
       names.layout(v.rhs), v.tile.m.fixed, v.tile.n.fixed, v.tile.n.vl + v.tile.n.svl,
       v.knobs.unroll_k, v.knobs.accumulators, kernel.vector_registers, kernel.macs_per_cycle,
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
-      v.tile.m.vl + v.tile.m.svl, upper(std::string(name(v.family.dst))),
-      v.family.accumulate ? 1 : 0);
+      v.tile.m.vl + v.tile.m.svl, type_name(v.family.dst), v.family.accumulate ? 1 : 0,
+      kernel.symbol);
 }
 
 /// A packer's name, and what it is told of the layout where it serves several.
@@ -182,10 +185,13 @@ std::string packer_row_name(const PackerEntry& packer) {
   if (packer.source->layouts.size() == 1) return text;
   const Layout& layout = *packer.layout;
   if (layout.block != 0) text += fmt::format("_b{}", layout.block);
+  if (layout.side == Side::rhs) return text;
   for (const Field& field : layout.fields) {
     if (field.kind != FieldKind::sums && field.repeat == 1) continue;
     text += fmt::format("_{}", name(field.kind));
-    if (field.kind == FieldKind::sums) text += std::to_string(std::abs(field.factor));
+    if (field.kind == FieldKind::sums) {  // mostly what is taken back
+      text += fmt::format("{}{}", field.factor > 0 ? "_plus" : "", std::abs(field.factor));
+    }
     if (field.repeat != 1) text += fmt::format("x{}", field.repeat);
   }
   return text;
@@ -305,7 +311,9 @@ std::string print_declarations(const Registry& registry, const std::string& kern
       "#include \"{}\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* Kernels. Those of another architecture are declared, but not defined. */\n",
       kernel_header);
+  std::set<std::string> declared;
   for (const KernelEntry& kernel : registry.kernels) {
+    if (!declared.insert(kernel.symbol).second) continue;
     text += fmt::format("void {}(const tw_args *args);\n", kernel.symbol);
   }
   text += "\n/* Packers. */\n";
@@ -324,15 +332,14 @@ std::string print_kernel_table(const Registry& registry) {
       "# Generated kernels\n\n"
       "MACs per instruction: of the loop over k, its control included. MACs per cycle: predicted "
       "for the core that it is scheduled for. Where a kernel serves any vector length, both are "
-      "for "
-      "that core's (SME: 512 bits). Spills: compilers that keep vectors of the hot loop on the "
-      "stack.\n\n"
+      "for that core's (SME: 512 bits). Kernels of blocks of 64 and more share a function and a "
+      "file, `..._blocks...`. Spills: compilers that keep vectors of the hot loop on the stack.\n\n"
       "| kernel | ISA | printer | technique | tile | lhs | rhs | registers | MACs/instruction | "
       "MACs/cycle | core | spills |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const KernelEntry& kernel : registry.kernels) {
     const Variant& v = *kernel.variant;
     text += fmt::format(
-        "| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} | {} |\n", kernel.symbol,
+        "| `{}` | {} | {} | {} | {} | L{} | L{} | {} | {} | {} | {} | {} |\n", kernel.name,
         v.isa->name, kernel.printer, name(v.technique), tile_text(v), names.layout(v.lhs),
         names.layout(v.rhs), kernel.vector_registers, ratio_text(kernel.macs_per_instruction),
         ratio_text(kernel.macs_per_cycle * kernel.times), kernel.core, kernel.spills);

@@ -14,9 +14,10 @@ namespace tw {
 struct KernelEntry {
   const Variant* variant = nullptr;
   std::string printer;  ///< "intrinsics" or "assembly"
-  std::string symbol;   ///< C function, also its name
-  std::string spec;     ///< "specs/mine.yaml:9:5"
-  std::string guard;    ///< preprocessor condition under which it is built; empty: always
+  std::string name;
+  std::string symbol;  ///< C function; rows of long blocks share one
+  std::string spec;    ///< "specs/mine.yaml:9:5"
+  std::string guard;   ///< preprocessor condition under which it is built; empty: always
   uint64_t content_hash = 0;
   int vector_registers = 0;         ///< most live at once
   double macs_per_instruction = 0;  ///< of its hot loop, control included; 0: not known

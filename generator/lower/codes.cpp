@@ -19,13 +19,14 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
 }
 
 void Decoder::prepare(const Tile1& t) {
-  if (!nibbles_) return;
-  mask_ = splat32(t.b, signed_ ? 0xf0f0f0f0U : 0x0f0f0f0fU, "mask", Role::mask);
+  if (bits_ == 8) return;
+  const uint32_t low = 0x01010101U * ((1U << bits_) - 1);
+  mask_ = splat32(t.b, signed_ ? ~low : low, "mask", Role::mask);
 }
 
 std::vector<Value> Decoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
-  if (!nibbles_) return {raw};
-  return signed_ ? high_nibbles(t, raw, vector) : low_nibbles(t, raw, vector);
+  if (bits_ == 8) return {raw};
+  return signed_ ? high_nibbles(t, raw, vector) : low_codes(t, raw, vector);
 }
 
 /// Both codes as high nibbles: signed bytes without an instruction that extends signs.
@@ -36,18 +37,20 @@ std::vector<Value> Decoder::high_nibbles(const Tile1& t, Value raw, int64_t vect
   return {low, high};
 }
 
-std::vector<Value> Decoder::low_nibbles(const Tile1& t, Value raw, int64_t vector) const {
-  const Value low =
-      t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
-  const std::string name = fmt::format("hi_{}", vector);
-  if (t.b.isa().has(OpCode::shr, 8)) {
-    const Value high = t.b.op(OpCode::shr, {raw}, {.bits = 8, .imm = 4}, name, Role::operand);
-    return {low, high};
+std::vector<Value> Decoder::low_codes(const Tile1& t, Value raw, int64_t vector) const {
+  const bool by_bytes = t.b.isa().has(OpCode::shr, 8);
+  const int lane = by_bytes ? 8 : t.b.isa().has(OpCode::shr, 16) ? 16 : 32;
+  std::vector<Value> codes = {
+      t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand)};
+  for (int shift = bits_; shift < 8; shift += bits_) {
+    const bool is_last = shift + bits_ == 8;
+    const std::string name = fmt::format("{}_{}", is_last ? "hi" : "mid", vector);
+    Value code = t.b.op(OpCode::shr, {raw}, {.bits = lane, .imm = shift}, name, Role::operand);
+    const bool is_alone = by_bytes && is_last;
+    if (!is_alone) code = t.b.op(OpCode::and_, {code, mask_}, {}, name, Role::operand);
+    codes.push_back(code);
   }
-  const int bits = t.b.isa().has(OpCode::shr, 16) ? 16 : 32;
-  const Value shifted = t.b.op(OpCode::shr, {raw}, {.bits = bits, .imm = 4}, name, Role::operand);
-  const Value high = t.b.op(OpCode::and_, {shifted, mask_}, {}, name, Role::operand);
-  return {low, high};
+  return codes;
 }
 
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
@@ -71,6 +74,18 @@ Value negated_start(const Tile1& t, const Place& sum) {
   const int shift = std::countr_zero(static_cast<unsigned>(-factor));
   const Value loaded = load_dup32(t, sum, "sum_of_codes");
   return t.b.op(OpCode::shl, {loaded}, {.bits = 32, .imm = shift}, "sum_of_codes", Role::operand);
+}
+
+Value negated_codes(const Tile1& t, const Place& sum) {
+  const int factor = field_of(*t.lhs.layout, FieldKind::sums).factor;
+  const Value kept = load_dup32(t, sum, "sum_of_codes");
+  if (factor > 0) {
+    const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
+    return t.b.op(OpCode::sub, {zero, kept}, {.bits = 32}, "sum_of_codes", Role::operand);
+  }
+  if (factor == -1) return kept;
+  const int shift = std::countr_zero(static_cast<unsigned>(-factor));
+  return t.b.op(OpCode::sar, {kept}, {.bits = 32, .imm = shift}, "sum_of_codes", Role::operand);
 }
 
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets) {
@@ -121,6 +136,16 @@ std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Plac
   return all;
 }
 
+std::vector<Value> Multiplier::negated_sums(const Tile1& t, const std::vector<Place>& rows) {
+  std::vector<Value> all;
+  for (const Place& at : rows) {
+    const Value codes = negated_codes(t, at);
+    const Value real = t.b.op(OpCode::cvt_i32_f32, {codes}, {}, "sum_of_codes", Role::operand);
+    all.insert(all.end(), static_cast<size_t>(t.vectors()), real);
+  }
+  return all;
+}
+
 Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
   Rows rows;
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
@@ -128,6 +153,11 @@ Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
     rows.emplace_back(first, first + t.vectors());
   }
   return rows;
+}
+
+bool has_raw_blocks(const Variant& v) {
+  return v.rhs.block != 0 && v.rhs.order.pair == NibblePair::column &&
+         v.isa->vector_bytes == Length{16};
 }
 
 uint32_t base_of_sums(const Variant& v) {
@@ -138,8 +168,23 @@ uint32_t base_of_sums(const Variant& v) {
 
 std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base) {
   // What they begin with is the same, and cancels.
+  if (base == no_value) {
+    const Value first = t.b.op(OpCode::sub, {high, low}, {.bits = 32}, "high", Role::accumulator);
+    const Value real = t.b.op(OpCode::cvt_i32_f32, {first}, {}, "real", Role::operand);
+    return {real, t.b.op(OpCode::cvt_i32_f32, {low}, {}, "real", Role::operand)};
+  }
   const Value first = t.b.op(OpCode::fsub, {high, low}, {}, "real", Role::operand);
   return {first, t.b.op(OpCode::fsub, {low, base}, {}, "real", Role::operand)};
+}
+
+std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base) {
+  // They start from -8 times the sum.
+  const Value eight = base == no_value
+                          ? t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand)
+                          : t.b.op(OpCode::fsub, {start, base}, {}, "sums_of_codes", Role::operand);
+  const Value part = splat32(t.b, 0x3e000000U, "eighth");
+  const Value high = t.b.op(OpCode::fadd, {eight, eight}, {}, "sums_of_codes", Role::operand);
+  return {high, t.b.op(OpCode::fmul, {eight, part}, {}, "sums_of_codes", Role::operand)};
 }
 
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals) {

@@ -6,6 +6,7 @@
 
 #include "lower/splat.h"
 #include "lower/tile.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -57,8 +58,8 @@ Value add_pairs(const Tile1& t, Value a, Value b) {
   return t.b.op(OpCode::add, {even, odd}, {.bits = 32}, "out", Role::accumulator);
 }
 
-/// Bytes of one column: a code, or a low nibble k and a high nibble some values of k later, two
-/// operands for one accumulator.
+/// Bytes of one column: a code, or several some values of k apart, as many operands for one
+/// accumulator.
 class DepthDot : public Multiplier {
  public:
   explicit DepthDot(const Variant& v)
@@ -66,7 +67,7 @@ class DepthDot : public Multiplier {
         kr_(v.rhs.order.kr),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(v.rhs.order.kr))),
         sets_(v.knobs.accumulators),
-        signed_(!v.rhs.order.low_unsigned),
+        signed_(contract_of(v).code() == OpCode::dot4_s8s8),
         decoder_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return decoder_.operands() * kr_; }
@@ -91,13 +92,13 @@ class DepthDot : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    const int64_t k = first_k(t.rhs.layout->order, g);
+    const int64_t k = first_k(*t.rhs.layout, g);
     std::vector<std::vector<Value>> codes;  // [vector][operand]
     for (int64_t j = 0; j < vectors_; ++j) {
       const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
       codes.push_back(decoder_(t, raw, j));
     }
-    // All rows' low nibbles before the high ones: an accumulator's next turn is far off.
+    // All rows' low codes before the higher ones: an accumulator's next turn is far off.
     const int64_t count = decoder_.operands();
     for (int64_t i = 0; i < count; ++i) {
       const int64_t from = k + i * t.rhs.layout->order.distance;
@@ -152,6 +153,7 @@ class ColumnDot : public Multiplier {
         kr_(v.rhs.order.kr),
         vectors_(ratio(v.tile.n, (v.isa->vector_bytes * 2).divided(v.rhs.order.kr))),
         sets_(v.knobs.accumulators),
+        raw_(has_raw_blocks(v)),
         base_bits_(base_of_sums(v)),
         copies_(v.rhs.block == 0 ? 0 : field_of(v.lhs, FieldKind::sums).repeat / segment_lanes) {
     if (crossed() && vectors_ % 2 != 0) {
@@ -223,7 +225,7 @@ class ColumnDot : public Multiplier {
   /// Two vectors of lanes that add up to columns in pairs give two of sums: [columns 0 1 | 4 5] of
   /// high nibbles, [2 3 | 6 7] of low ones.
   std::vector<Value> reals(const Tile1& t, const std::vector<Value>& acc) override {
-    if (base_bits_ == 0) return Multiplier::reals(t, acc);
+    if (!raw_) return Multiplier::reals(t, acc);
     std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
     if (kr_ == 8) {
       for (size_t i = 0; i < sum.size(); i += 4) {
@@ -258,8 +260,20 @@ class ColumnDot : public Multiplier {
     return all;
   }
 
+  std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
+    if (!raw_) return Multiplier::negated_sums(t, rows);
+    std::vector<Value> all;
+    for (const Place& at : rows) {
+      Value start = start_of_row(t, {at}, 0, "sums_of_codes");
+      if (kr_ == 8) start = fold(t, start, start);
+      const auto [high, low] = raw_negated_sums(t, start, base_);
+      for (int64_t j = 0; j < t.vectors(); j += 2) all.insert(all.end(), {high, low});
+    }
+    return all;
+  }
+
   Rows arrange(const Tile1& t, const std::vector<Value>& totals) override {
-    if (base_bits_ == 0) return Multiplier::arrange(t, totals);
+    if (!raw_) return Multiplier::arrange(t, totals);
     const std::vector<Value> all = without_factor(t, totals);
     return Multiplier::arrange(t, crossed() ? cross(t, all) : all);
   }
@@ -276,7 +290,7 @@ class ColumnDot : public Multiplier {
     return t.b.op(OpCode::pair_add, {first, second}, {.bits = 32}, "out", Role::accumulator);
   }
   /// Whether reals() have other columns than vectors of outputs have; cross() goes either way.
-  [[nodiscard]] bool crossed() const { return kr_ == 8 && base_bits_ != 0; }
+  [[nodiscard]] bool crossed() const { return kr_ == 8 && raw_; }
   static std::vector<Value> cross(const Tile1& t, const std::vector<Value>& vectors) {
     std::vector<Value> all;
     for (size_t i = 0; i < vectors.size(); i += 2) {
@@ -288,6 +302,7 @@ class ColumnDot : public Multiplier {
   }
 
   int64_t rows_, kr_, vectors_, sets_;
+  bool raw_;
   uint32_t base_bits_;
   int64_t copies_;  ///< of a row's start as a vector; 0: it is one number
   Value mask_ = no_value;

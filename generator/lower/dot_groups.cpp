@@ -15,7 +15,9 @@ constexpr int64_t lane_k = 4;         ///< values of k in a lane of activations
 
 class GroupDot : public Accumulation {
  public:
-  explicit GroupDot(const Variant& v) : groups_(ratio(v.tile.n, v.isa->vector_bytes)) {}
+  explicit GroupDot(const Variant& v)
+      : groups_(ratio(v.tile.n, v.isa->vector_bytes)),
+        columns_(v.rhs.order.pair == NibblePair::none ? 1 : 2) {}
 
   [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
 
@@ -36,7 +38,10 @@ class GroupDot : public Accumulation {
     const Value a =
         load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand);
     for (int64_t i = 0; i < groups_; ++i) {
-      const std::array<Raw, 2> raw = {load(t, rhs, 2 * i, k), load(t, rhs, 2 * i + 1, k)};
+      std::vector<Raw> raw;
+      for (int64_t j = 0; j < group_vectors / columns_; ++j) {
+        raw.push_back(load(t, rhs, group_vectors / columns_ * i + j, k));
+      }
       for (int64_t lane = 0; lane < segment_lanes; ++lane) {
         multiply(t, raw, a, lane, tiles[static_cast<size_t>(i)]);
       }
@@ -44,32 +49,35 @@ class GroupDot : public Accumulation {
   }
 
  private:
-  /// Codes of two vectors of columns, for one lane of activations after the other.
+  /// A vector of packed codes, for one lane of activations after the other.
   using Raw = std::array<Value, segment_lanes>;
 
-  [[nodiscard]] Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t pair,
+  [[nodiscard]] Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                          int64_t k) const {
-    const int64_t in_panel = 2 * groups_ / static_cast<int64_t>(rhs.size());
+    const int64_t all = group_vectors / columns_ * groups_;
+    const int64_t in_panel = all / static_cast<int64_t>(rhs.size());
     Raw raw{};
     for (int64_t lane = 0; lane < segment_lanes; ++lane) {
-      raw[static_cast<size_t>(lane)] = load_codes(t, rhs, pair, k + lane * lane_k, in_panel);
+      raw[static_cast<size_t>(lane)] = load_codes(t, rhs, vector, k + lane * lane_k, in_panel);
     }
     return raw;
   }
 
-  static void multiply(const Tile1& t, const std::array<Raw, 2>& raw, Value a, int64_t lane,
-                       Value& tile) {
+  void multiply(const Tile1& t, const std::vector<Raw>& raw, Value a, int64_t lane,
+                Value& tile) const {
     std::array<Value, group_vectors> b{};
-    for (size_t j = 0; j < b.size(); ++j) {
-      const Value codes = raw[j / 2][static_cast<size_t>(lane)];
-      b[j] = t.b.op(OpCode::nibbles, {codes}, {.imm = static_cast<int64_t>(j % 2)},
-                    fmt::format("b_{}", j), Role::operand);
+    for (int64_t j = 0; j < group_vectors; ++j) {
+      const Value codes = raw[static_cast<size_t>(j / columns_)][static_cast<size_t>(lane)];
+      b[static_cast<size_t>(j)] = columns_ == 1 ? codes
+                                                : t.b.op(OpCode::nibbles, {codes}, {.imm = j % 2},
+                                                         fmt::format("b_{}", j), Role::operand);
     }
     tile = t.b.op(OpCode::tile_dot4_s8s8_lane, {tile, b[0], b[1], b[2], b[3], a}, {.imm = lane},
                   "tile", Role::accumulator);
   }
 
   int64_t groups_;
+  int64_t columns_;  ///< vectors of them in a vector of codes
 };
 
 /// The epilogue of epilogue_channel.cpp, a vector of columns after the other: no more fit.
@@ -79,11 +87,15 @@ class GroupOutputs {
       : t_(t),
         b_(t.b),
         tiles_(tiles),
-        sums_(field_pointers(t, t.rhs, FieldKind::sums)),
+        sums_(has_field(t.lhs, FieldKind::zero_points) ? field_pointers(t, t.rhs, FieldKind::sums)
+                                                       : std::vector<Value>()),
         scales_(field_pointers(t, t.rhs, FieldKind::scales)),
         bias_(bias_places(t, field_pointers(t, t.rhs, FieldKind::bias))),
-        zero_(load_zero_point(t, of_row(FieldKind::zero_points), "zero")),
-        row_scale_(load_dup32(t, of_row(FieldKind::scales), "scale_row")),
+        zero_(sums_.empty() ? no_value
+                            : load_zero_point(t, of_row(FieldKind::zero_points), "zero")),
+        row_scale_(has_field(t.lhs, FieldKind::scales)
+                       ? load_dup32(t, of_row(FieldKind::scales), "scale_row")
+                       : no_value),
         output_(t) {
     for (int64_t i = 0; i < group_vectors; ++i) rows_.push_back(row_of(i));
   }
@@ -108,11 +120,11 @@ class GroupOutputs {
 
   void write(int64_t vector) {
     const auto j = static_cast<size_t>(vector);
-    const Value products =
-        b_.op(OpCode::tile_row, {tiles_[j / group_vectors], rows_[j % group_vectors]}, {},
-              fmt::format("sum_{}", j), Role::accumulator);
-    const Value column_sums = of_columns(sums_, vector, "colsum");
-    Value sum = add_zero_point(t_, products, column_sums, zero_, "sum");
+    Value sum = b_.op(OpCode::tile_row, {tiles_[j / group_vectors], rows_[j % group_vectors]}, {},
+                      fmt::format("sum_{}", j), Role::accumulator);
+    if (zero_ != no_value) {
+      sum = add_zero_point(t_, sum, of_columns(sums_, vector, "colsum"), zero_, "sum");
+    }
     const Value scale = of_columns(scales_, vector, "scale");
     const Value exist = column_predicate(t_, vector);
     const Value bias = b_.op(OpCode::load_pred, {exist, bias_[j].pointer},

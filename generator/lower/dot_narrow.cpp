@@ -1,5 +1,6 @@
 // Technique `dot` where products of neighbours add up in 16 bits: a group of 32 k fits them, for
-// any codes (16 products of 15 * -128 make -30720), then it is added to 32-bit sums.
+// any codes of up to 4 bits (16 products of 15 * -128 make -30720), then it is added to 32-bit
+// sums.
 #include <fmt/format.h>
 
 #include "lower/splat.h"
@@ -9,9 +10,9 @@ namespace tw {
 namespace {
 
 constexpr int64_t group_k = 32;
-constexpr int64_t pair_k = 8;  ///< one vector of codes: low nibbles of 4 k, high ones of 4 others
+constexpr int64_t operand_k = 4;  ///< of these, a vector of codes holds several
 
-/// Codes stored as code + 8 in the unsigned operand.
+/// Codes stored unsigned in the unsigned operand.
 class NarrowDot : public Multiplier {
  public:
   explicit NarrowDot(const Variant& v)
@@ -29,7 +30,8 @@ class NarrowDot : public Multiplier {
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
-    if (t.v.rhs.block != 0) {  // they last for a block: loaded where they are added
+    const bool is_loop = t.v.rhs.block == 0 || has_long_blocks(t.v.rhs);
+    if (!is_loop) {  // they last for a block: loaded where they are added
       starts_ = starts;
       return std::vector<Value>(static_cast<size_t>(rows_ * vectors_), no_value);
     }
@@ -53,21 +55,19 @@ class NarrowDot : public Multiplier {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& sums) override {
     std::vector<Value> narrow(static_cast<size_t>(rows_ * vectors_), no_value);
-    const DataOrder& order = t.rhs.layout->order;
-    for (int64_t pair = g * group_k / pair_k; pair < (g + 1) * group_k / pair_k; ++pair) {
-      const int64_t k = first_k(order, pair);
-      std::vector<Value> low;
-      std::vector<Value> high;
+    const int64_t count = decoder_.operands();
+    const int64_t vectors = group_k / (count * operand_k);
+    for (int64_t i = g * vectors; i < (g + 1) * vectors; ++i) {
+      const int64_t k = first_k(*t.rhs.layout, i);
+      std::vector<std::vector<Value>> codes;  // [vector][operand]
       for (int64_t j = 0; j < vectors_; ++j) {
-        const std::vector<Value> codes = decoder_(t, load_codes(t, rhs, j, k, t.rhs.rows), j);
-        low.push_back(codes[0]);
-        high.push_back(codes[1]);
+        codes.push_back(decoder_(t, load_codes(t, rhs, j, k, t.rhs.rows), j));
       }
-      for (int64_t r = 0; r < rows_; ++r) {
-        multiply(t, load_activation(t, lhs, r, k, 32), low, r, narrow);
-      }
-      for (int64_t r = 0; r < rows_; ++r) {
-        multiply(t, load_activation(t, lhs, r, k + order.distance, 32), high, r, narrow);
+      for (int64_t which = 0; which < count; ++which) {
+        const int64_t from = k + which * t.rhs.layout->order.distance;
+        for (int64_t r = 0; r < rows_; ++r) {
+          multiply(t, load_activation(t, lhs, r, from, 32), codes, which, r, narrow);
+        }
       }
     }
     for (int64_t r = 0; r < rows_; ++r) {
@@ -104,14 +104,14 @@ class NarrowDot : public Multiplier {
                   fmt::format("sum_{}_{}", r, j), Role::accumulator);
   }
 
-  void multiply(const Tile1& t, Value a, const std::vector<Value>& codes, int64_t r,
-                std::vector<Value>& narrow) {
+  void multiply(const Tile1& t, Value a, const std::vector<std::vector<Value>>& codes,
+                int64_t which, int64_t r, std::vector<Value>& narrow) {
     for (int64_t j = 0; j < vectors_; ++j) {
       Value& sum = narrow[static_cast<size_t>(r * vectors_ + j)];
       const std::string name = fmt::format("acc_{}_{}", r, j);
-      const Value product = t.b.op(OpCode::dot2_u8s8_sat, {codes[static_cast<size_t>(j)], a}, {},
-                                   sum == no_value ? name : "product",
-                                   sum == no_value ? Role::accumulator : Role::operand);
+      const Value product = t.b.op(
+          OpCode::dot2_u8s8_sat, {codes[static_cast<size_t>(j)][static_cast<size_t>(which)], a}, {},
+          sum == no_value ? name : "product", sum == no_value ? Role::accumulator : Role::operand);
       sum = sum == no_value
                 ? product
                 : t.b.op(OpCode::add, {sum, product}, {.bits = 16}, name, Role::accumulator);

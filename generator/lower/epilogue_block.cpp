@@ -4,7 +4,9 @@
 // or one scale and zero point per row:
 //   f += float(sum a q) * scale_w
 //   out = clamp((f + float(negated_zero_point) * sum(scale_w * sum q)) * scale_a + bias)
-// where every "+" of a product is one fma.
+// where every "+" of a product is one fma. Columns with a zero point for every block have
+//   float(sum a q) - zero point * float(sum a)
+// in the place of float(sum a q).
 #include <fmt/format.h>
 
 #include <bit>
@@ -14,16 +16,25 @@
 
 namespace tw {
 
-Length block_field(const Layout& layout, FieldKind kind) {
-  return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0);
+bool is_behind_codes(const Layout& layout, FieldKind kind) {
+  return has_long_blocks(layout) &&
+         field_index(layout, kind) > field_index(layout, FieldKind::data);
 }
 
-Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector) {
-  const ElementType type = field_of(*t.rhs.layout, FieldKind::scales).type;
+Length block_field(const Layout& layout, FieldKind kind) {
+  const int index = field_index(layout, kind);
+  const Length at = field_offset(layout, static_cast<size_t>(index), 0);
+  if (!is_behind_codes(layout, kind)) return at;
+  return at - codes_in_block(layout) - data_bytes(layout, layout.block);
+}
+
+Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, FieldKind kind) {
+  const ElementType type = field_of(*t.rhs.layout, kind).type;
   const Value cursor = rhs[static_cast<size_t>(vector / t.rhs.rows)];
   const Length bytes = (t.b.isa().vector_bytes * bits(type)).divided(32);
-  const Length at = block_field(*t.rhs.layout, FieldKind::scales) + bytes * (vector % t.rhs.rows);
-  const std::string name = fmt::format("scale_{}", vector);
+  const Length at = block_field(*t.rhs.layout, kind) + bytes * (vector % t.rhs.rows);
+  const bool is_scale = kind == FieldKind::scales;
+  const std::string name = fmt::format("{}_{}", is_scale ? "scale" : "zero", vector);
   if (type == ElementType::f32) {
     return t.b.op(OpCode::load, {cursor}, {.offset = at}, name, Role::operand);
   }
@@ -32,44 +43,74 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   return widened(t.b, packed, type, name, Role::operand);
 }
 
-Value count_blocks(const Tile1& t) {
+Value count_blocks(const Tile1& t, const std::string& name) {
+  if (t.blocks != no_value) return t.blocks;
   const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
-  return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "blocks");
+  return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, name);
 }
 
 namespace {
 
-/// A row's value in the current block.
+/// A row's value in the current block. Of fields behind the codes of long ones: from their end.
 Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, FieldKind kind) {
   Place at = lhs_row(t, lhs, row, kind);
   at.offset += block_field(*t.lhs.layout, kind);
   return at;
 }
 
+/// Likewise of all rows.
+std::vector<Place> all_in_block(const Tile1& t, const std::vector<Value>& lhs, FieldKind kind) {
+  std::vector<Place> places;
+  for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) places.push_back(in_block(t, lhs, r, kind));
+  return places;
+}
+
 /// Accumulators before a block.
 std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
                                const std::vector<Value>& lhs) {
   std::vector<Start> starts;
-  const int64_t summed = field_index(t.v.lhs, FieldKind::sums) >= 0 ? t.v.tile.m.fixed : 0;
-  for (int64_t r = 0; r < summed; ++r) starts.push_back({in_block(t, lhs, r, FieldKind::sums)});
+  if (field_index(t.v.lhs, FieldKind::sums) >= 0) {
+    for (const Place& at : all_in_block(t, lhs, FieldKind::sums)) starts.push_back({at});
+  }
   return multiplier.start(t, starts);
 }
 
-/// One block's sums of all rows and columns into the f32 accumulators. `rhs`: as column_scale()
-/// wants it.
-std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& lhs,
-                             const std::vector<Value>& rhs, const std::vector<Value>& acc,
-                             std::vector<Value> totals) {
-  std::vector<Value> scales;
-  for (int64_t j = 0; j < t.vectors(); ++j) scales.push_back(column_scale(t, rhs, j));
-  const std::vector<Value> columns = multiplier.column_scales(t, scales);
+/// Where a long block's codes end.
+std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout) {
+  const Value all = code_bytes(t, layout, t.b.arg(ArgField::block));
+  for (Value& cursor : cursors) {
+    cursor = t.b.op(OpCode::iadd, {cursor, all}, {}, "end", Role::address);
+    cursor = t.b.add(cursor, codes_in_block(layout));
+  }
+  return cursors;
+}
+
+/// A field of a block's columns, as the multiplier wants it.
+std::vector<Value> columns_of(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& rhs,
+                              FieldKind kind) {
+  std::vector<Value> vectors;
+  for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
+  return multiplier.column_scales(t, vectors);
+}
+
+/// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
+/// wants it; `sums`: cursors of start_block().
+std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
+                             const std::vector<Value>& sums, const std::vector<Value>& acc) {
+  const std::vector<Value> columns = columns_of(t, multiplier, at.rhs, FieldKind::scales);
   std::vector<Value> reals = multiplier.reals(t, acc);
-  if (field_of(*t.lhs.layout, FieldKind::scales).per_block) {
-    std::vector<Place> places;
-    for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
-      places.push_back(in_block(t, lhs, r, FieldKind::scales));
+  std::vector<Value> totals = at.carried;
+  if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {
+    const std::vector<Value> zeros = columns_of(t, multiplier, at.rhs, FieldKind::zero_points);
+    const std::vector<Value> rows =
+        multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
+    for (size_t i = 0; i < reals.size(); ++i) {
+      reals[i] = t.b.op(OpCode::fma, {rows[i], zeros[i], reals[i]}, {}, "real", Role::operand);
     }
-    const std::vector<Value> rows = multiplier.row_scales(t, places);
+  }
+  if (field_of(*t.lhs.layout, FieldKind::scales).per_block) {
+    const std::vector<Value> rows =
+        multiplier.row_scales(t, all_in_block(t, at.lhs, FieldKind::scales));
     for (size_t i = 0; i < reals.size(); ++i) {
       reals[i] = t.b.op(OpCode::fmul, {reals[i], rows[i]}, {}, "real", Role::operand);
     }
@@ -89,8 +130,32 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
     state.carried.push_back(
         t.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
   }
-  const int64_t steps = t.v.rhs.block / multiplier.group();
   const Value beyond = scales_beyond_codes(t);
+  const auto add_scaled = [&](KState at, const std::vector<Value>& sums,
+                              const std::vector<Value>& acc) {
+    if (beyond != no_value) {
+      at.rhs[0] = t.b.op(OpCode::iadd, {at.rhs[0], beyond}, {}, "scales", Role::address);
+    }
+    return add_block(t, multiplier, at, sums, acc);
+  };
+  if (has_long_blocks(t.v.rhs)) {
+    return block_loop(t, t.blocks, state,
+                      [&](KState& block) {
+                        const bool from_end = is_behind_codes(t.v.lhs, FieldKind::sums);
+                        const std::vector<Value> sums =
+                            from_end ? ends_of_codes(t, block.lhs, t.v.lhs) : block.lhs;
+                        const auto step = [&](const auto& lhs, const auto& rhs,
+                                              std::vector<Value> acc, int64_t g) {
+                          multiplier.step(t, lhs, rhs, g, acc);
+                          return acc;
+                        };
+                        const std::vector<Value> acc = k_of_block(
+                            t, block, multiplier.group(), start_block(t, multiplier, sums), step);
+                        return add_scaled(block, from_end ? block.lhs : sums, acc);
+                      })
+        .carried;
+  }
+  const int64_t steps = t.v.rhs.block / multiplier.group();
   std::vector<Value> acc;
   return k_loop(t, {count_blocks(t), t.v.rhs.block, steps, true}, state,
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> totals,
@@ -98,11 +163,7 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
                   if (g == 0) acc = start_block(t, multiplier, lhs);
                   multiplier.step(t, lhs, rhs, g, acc);
                   if (g + 1 < steps) return totals;
-                  std::vector<Value> scales = rhs;
-                  if (beyond != no_value) {
-                    scales[0] = t.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
-                  }
-                  return add_block(t, multiplier, lhs, scales, acc, std::move(totals));
+                  return add_scaled({lhs, rhs, std::move(totals)}, lhs, acc);
                 })
       .carried;
 }

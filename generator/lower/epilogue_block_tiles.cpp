@@ -38,10 +38,18 @@ class BlockTiles {
       groups_ = groups;
       const Value others = b_.op(OpCode::isub, {rows, b_.constant(groups * 4)});
       const Value count = b_.op(OpCode::if_null, {others, blocks, b_.constant(0)}, {}, "blocks");
+      if (has_long_blocks(t_.v.rhs)) {
+        state = block_loop(t_, count, state, [&](KState& block) {
+          add_block(block);
+          return block.carried;
+        });
+        continue;
+      }
       state = k_loop(t_, {count, t_.v.rhs.block, 1, true}, state,
                      [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
-                       add_block(lhs, rhs, totals);
-                       return totals;
+                       KState block{lhs, rhs, std::move(totals)};
+                       add_block(block);
+                       return block.carried;
                      });
     }
     return state.carried;
@@ -86,20 +94,36 @@ class BlockTiles {
                   {.imm = group % groups_a_row}, "f", Role::accumulator);
   }
 
-  Value sum_of(const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t vector) {
-    std::vector<Value> sums(static_cast<size_t>(t_.vectors()), no_value);
-    Value& sum = sums[static_cast<size_t>(vector)] = zero("sum", vector);
-    for (int64_t g = 0; g < steps(); ++g) how_->step_vector(t_, lhs, rhs, g, vector, sums);
-    return sum;
+  /// A block's sums of one vector of columns ...
+  Value sum_of(KState& block, int64_t vector) {
+    std::vector<Value> all(static_cast<size_t>(t_.vectors()), no_value);
+    const auto at = static_cast<size_t>(vector);
+    return sums(block, {zero("sum", vector)},
+                [&](const auto& lhs, const auto& rhs, std::vector<Value> one, int64_t g) {
+                  all[at] = one[0];
+                  how_->step_vector(t_, lhs, rhs, g, vector, all);
+                  return std::vector<Value>{all[at]};
+                })
+        .front();
   }
 
-  std::vector<Value> all_sums(const std::vector<Value>& lhs, const std::vector<Value>& rhs) {
-    std::vector<Value> sums = how_->start(t_, {});
-    for (int64_t g = 0; g < steps(); ++g) how_->step(t_, lhs, rhs, g, sums);
-    return sums;
+  /// ... or of all.
+  std::vector<Value> all_sums(KState& block) {
+    return sums(block, how_->start(t_, {}),
+                [&](const auto& lhs, const auto& rhs, std::vector<Value> all, int64_t g) {
+                  how_->step(t_, lhs, rhs, g, all);
+                  return all;
+                });
   }
 
-  int64_t steps() const { return t_.v.rhs.block / how_->group(); }
+  /// Moves the cursors of a long block to its end.
+  std::vector<Value> sums(KState& block, std::vector<Value> carried, const KBody& step) {
+    if (has_long_blocks(t_.v.rhs)) return k_of_block(t_, block, how_->group(), carried, step);
+    for (int64_t g = 0; g < t_.v.rhs.block / how_->group(); ++g) {
+      carried = step(block.lhs, block.rhs, std::move(carried), g);
+    }
+    return carried;
+  }
 
   /// A block's sums of a vector of columns, scaled, into their total ...
   void add_columns(Value sum, Value scale, Value& total) {
@@ -127,19 +151,25 @@ class BlockTiles {
                  Role::operand);
   }
 
-  /// One block into the totals.
-  void add_block(const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                 std::vector<Value>& totals) {
+  /// One block into the totals, which it carries.
+  void add_block(KState& block) {
+    const KState first = block;
     // The scales' product needs a tile: one whose sums have all become vectors, if these fit.
     const int64_t vectors = b_.isa().file_of(Kind::vector)->count();
     const bool at_once = !scaled_rows_ || 2 * 4 * groups_ <= vectors;
     std::vector<Value> sums;
-    if (at_once) sums = all_sums(lhs, rhs);
-    const Value row_scale = row_scales(lhs);
+    if (at_once) sums = all_sums(block);
+    const bool at_end = !at_once && has_long_blocks(t_.v.rhs);  // which the sums lead to
+    Value row_scale = at_end ? no_value : row_scales(block.lhs);
     for (int64_t j = 0; j < t_.vectors(); ++j) {
-      Value& total = totals[static_cast<size_t>(j)];
-      const Value sum = at_once ? sums[static_cast<size_t>(j)] : sum_of(lhs, rhs, j);
-      const Value scale = column_scale(t_, rhs, j);
+      Value& total = block.carried[static_cast<size_t>(j)];
+      if (at_end) {
+        block.lhs = first.lhs;
+        block.rhs = first.rhs;
+      }
+      const Value sum = at_once ? sums[static_cast<size_t>(j)] : sum_of(block, j);
+      if (at_end && j == 0) row_scale = row_scales(block.lhs);
+      const Value scale = column_scale(t_, block.rhs, j);
       scaled_rows_ ? add_both(sum, row_scale, scale, at_once, total)
                    : add_columns(sum, scale, total);
     }

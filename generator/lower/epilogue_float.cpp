@@ -1,8 +1,9 @@
-// Floats on both sides, without scales:
+// Floats on the left, and on the right floats, or codes with one scale per output channel:
 //   out = clamp(sum a w + bias)
+//   out = clamp((sum a q) * scale + bias)
 // Rows of the lhs are the user's own: no value beyond k is read, so the rest that does not fill an
-// iteration goes one k at a time. Accumulator tiles want columns of the lhs, so its panels are
-// packed.
+// iteration goes one k at a time, of codes a lane's bytes one after the other. Accumulator tiles
+// want columns of the lhs, so its panels are packed.
 #include <bit>
 
 #include "lower/tile.h"
@@ -13,18 +14,38 @@ namespace {
 std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
   multiplier.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, {})};
-  auto run = [&](Multiplier& with, Value count, int64_t k, bool hot) {
-    state = k_loop(t, {count, k, k / with.group(), hot}, state,
+  auto run = [&](Multiplier& with, const KLoop& loop, int64_t first = 0) {
+    state = k_loop(t, loop, state,
                    [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
-                     with.step(t, lhs, rhs, g, acc);
+                     with.step(t, lhs, rhs, first + g, acc);
                      return acc;
                    });
   };
+  const auto whole = [&](Value k, int64_t step, bool hot) {
+    const int shift = std::countr_zero(static_cast<uint64_t>(step));
+    const Value count = t.b.op(OpCode::ishr, {k}, {.imm = shift}, hot ? "k_steps" : "");
+    run(multiplier, {count, step, step / multiplier.group(), hot});
+  };
+  const auto rest = [&](int64_t of) {
+    return t.b.op(OpCode::iand_imm, {t.padded}, {.imm = of - 1}, "k_rest");
+  };
   const int64_t unroll = t.v.knobs.unroll_k;
-  const int shift = std::countr_zero(static_cast<uint64_t>(unroll));
-  run(multiplier, t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "k_steps"), unroll, true);
-  if (unroll > 1) {
-    run(single, t.b.op(OpCode::iand_imm, {t.padded}, {.imm = unroll - 1}, "k_rest"), 1, false);
+  const int64_t kr = t.v.rhs.order.kr;
+  const int64_t group = first_k(t.v.rhs, 1);
+  whole(t.padded, unroll, true);
+  if (kr == 1) {
+    if (unroll > 1) run(single, {rest(unroll), 1, 1, false});
+    return state.carried;
+  }
+  if (unroll > group) whole(rest(unroll), group, false);
+  single.prepare(t);
+  // Parts of a group of codes share the bytes of a lane.
+  const KState start = state;
+  for (int64_t k = 0; k < group; k += kr) {
+    const Value left = t.b.op(OpCode::isub_sat, {rest(group), t.b.constant(k)}, {}, "left");
+    const Value count = t.b.op(OpCode::imin, {left, t.b.constant(kr)}, {}, "k_rest");
+    state = {start.lhs, start.rhs, state.carried};
+    run(single, {count, 1, 1, false, 1}, k);
   }
   return state.carried;
 }

@@ -1,7 +1,6 @@
 // Addresses inside packed panels, all derived from the Layouts.
 #include <fmt/format.h>
 
-#include <bit>
 #include <stdexcept>
 
 #include "lower/tile.h"
@@ -18,26 +17,44 @@ int64_t row_bytes(const Layout& layout, FieldKind kind) {
 int64_t code_pitch(const Layout& layout) {
   const NibblePair pair = layout.order.pair;
   const bool shared = pair == NibblePair::column || pair == NibblePair::next;
-  return shared ? layout.order.kr / 2 : layout.order.kr * ((bits(layout.element) + 7) / 8);
+  return shared ? layout.order.kr / byte_codes(layout)
+                : layout.order.kr * ((bits(layout.element) + 7) / 8);
 }
 
 Value times(Builder& b, Value value, Length factor) {
   return b.op(OpCode::imul, {value, b.op(OpCode::length, {}, {.offset = factor})});
 }
 
+/// Values of k in a panel. The other side may pad to more.
+Value padded_k(const Tile1& t, const Layout& layout) {
+  const int64_t multiple = layout.k_multiple;
+  if (multiple == t.v.lhs.k_multiple) return t.padded;
+  return t.b.op(OpCode::iand_imm, {t.b.add(t.padded, multiple - 1)}, {.imm = -multiple}, "padded");
+}
+
 /// Bytes of all codes (with blocks: of all blocks) of a panel.
 Value all_codes(const Tile1& t, const Layout& layout) {
-  if (layout.block == 0) {
-    const Length per_k = layout.panel * bits(layout.element);
-    if (per_k.divisible(8)) return times(t.b, t.padded, per_k.divided(8));
-    return t.b.op(OpCode::ishr, {times(t.b, t.padded, per_k)}, {.imm = 3});
+  if (layout.block == 0) return code_bytes(t, layout, padded_k(t, layout));
+  if (has_long_blocks(layout)) {
+    const Value codes = code_bytes(t, layout, t.padded);
+    return t.b.op(OpCode::iadd, {codes, times(t.b, t.blocks, block_field_bytes(layout))});
   }
-  const int shift = std::countr_zero(static_cast<unsigned>(layout.block));
-  const Value blocks = t.b.op(OpCode::ishr, {t.padded}, {.imm = shift});
-  return times(t.b, blocks, block_bytes(layout));
+  return times(t.b, count_blocks(t, ""), block_bytes(layout));
 }
 
 }  // namespace
+
+Length codes_in_block(const Layout& layout) {
+  return field_offset(layout, static_cast<size_t>(field_index(layout, FieldKind::data)), 0);
+}
+
+Value code_bytes(const Tile1& t, const Layout& layout, Value k) {
+  const Length per_k = layout.panel * bits(layout.element);
+  // Lengths of vectors are told in halves of a segment.
+  const bool is_told = per_k.divisible(per_k.is_fixed() ? 8 : 16);
+  if (is_told) return times(t.b, k, per_k.divided(8));
+  return t.b.op(OpCode::ishr, {times(t.b, k, per_k)}, {.imm = 3});
+}
 
 std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind) {
   const Layout& layout = *side.layout;
@@ -72,17 +89,17 @@ Value scales_beyond_codes(const Tile1& t) {
 }
 
 Length code_offset(const Layout& layout, int64_t row, int64_t k) {
-  const int64_t in_byte = layout.order.pair == NibblePair::depth ? 2 : 1;
-  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
-  return field_offset(layout, data, 0) +
-         (layout.panel * (bits(layout.element) * layout.order.kr * in_byte)).divided(8) *
-             group_of(layout.order, k) +
+  const Length first = has_long_blocks(layout) ? Length(0) : codes_in_block(layout);
+  return first +
+         (layout.panel * (bits(layout.element) * layout.order.kr * depth_codes(layout)))
+                 .divided(8) *
+             group_of(layout, k) +
          Length{row * code_pitch(layout)};
 }
 
 Length step_bytes(const Layout& layout, int64_t k) {
-  if (layout.block != 0) return block_bytes(layout) * (k / layout.block);
-  return data_bytes(layout, k);
+  const bool whole = layout.block != 0 && !has_long_blocks(layout);
+  return whole ? block_bytes(layout) * (k / layout.block) : data_bytes(layout, k);
 }
 
 Place lhs_row(const Tile1& t, const std::vector<Value>& pointers, int64_t row, FieldKind kind) {

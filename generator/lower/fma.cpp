@@ -2,10 +2,71 @@
 // f32, added to in the order of k (with several sets of accumulators: each in the order of its k).
 #include <fmt/format.h>
 
+#include <map>
+#include <tuple>
+
+#include "lower/splat.h"
 #include "lower/tile.h"
+#include "lower/widen.h"
 
 namespace tw {
 namespace {
+
+/// A vector of weights of one k as f32. Where they are codes, a lane holds several bytes of its
+/// column: one code goes to the top of the lane, and back with its sign.
+class Weights {
+ public:
+  explicit Weights(const Layout& rhs) : rhs_(rhs), group_(first_k(rhs, 1)) {}
+
+  void prepare(const Tile1& t) {
+    const auto signs = is_float(rhs_.element) ? 0 : static_cast<uint32_t>(offset_bits(rhs_));
+    if (signs != 0) signs_ = splat32(t.b, signs * 0x01010101U, "signs", Role::mask);
+  }
+
+  /// Of vector j of the tile.
+  Value operator()(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
+    const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
+    const bool two_columns = rhs_.order.pair == NibblePair::column;
+    const int64_t raw = j % t.rhs.rows / (two_columns ? 2 : 1);
+    const Length bytes =
+        lanes_bytes(t.b.isa(), is_float(rhs_.element) ? rhs_.element : ElementType::i32);
+    const Length at = code_offset(rhs_, 0, k - k % group_) + bytes * raw;
+    const std::string name = fmt::format("w_{}", j);
+    const auto load = [&] {
+      return t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, name, Role::operand);
+    };
+    if (is_float(rhs_.element)) return widened(t.b, load(), rhs_.element, name, Role::operand);
+    Value& codes = loaded_.emplace(std::tuple{cursor, raw, k / group_}, no_value).first->second;
+    if (codes == no_value) {
+      codes = load();
+      if (signs_ != no_value) {
+        codes = t.b.op(OpCode::xor_, {codes, signs_}, {}, name, Role::operand);
+      }
+    }
+    // The first of two columns, the second of two parts of a group.
+    const bool high = two_columns ? j % 2 == 0 : k % group_ >= rhs_.order.kr;
+    return real(t, codes, k % rhs_.order.kr * 8 + (high ? 4 : 0), name);
+  }
+
+ private:
+  /// Of the code that begins with this bit of every lane.
+  Value real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const {
+    const int width = bits(rhs_.element);
+    const int64_t above = 32 - width - bit;
+    const auto shift = [&](OpCode code, Value x, int64_t by) {
+      return t.b.op(code, {x}, {.bits = 32, .imm = by}, name, Role::operand);
+    };
+    const Value top = above == 0 ? codes : shift(OpCode::shl, codes, above);
+    const Value code = shift(OpCode::sar, top, 32 - width);
+    return t.b.op(OpCode::cvt_i32_f32, {code}, {}, name, Role::operand);
+  }
+
+  const Layout& rhs_;
+  int64_t group_;           ///< values of k in a lane
+  Value signs_ = no_value;  ///< of unsigned codes: bits that differ from signed ones
+  /// Codes, by cursor, vector behind it and group.
+  std::map<std::tuple<Value, int64_t, int64_t>, Value> loaded_;
+};
 
 class Fma : public Multiplier {
  public:
@@ -13,11 +74,12 @@ class Fma : public Multiplier {
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
         sets_(v.knobs.accumulators),
-        depth_(depth) {}
+        depth_(depth),
+        weights_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return depth_; }
 
-  void prepare(const Tile1& /*t*/) override {}
+  void prepare(const Tile1& t) override { weights_.prepare(t); }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& /*none*/) override {
     std::vector<Value> all;
@@ -48,7 +110,7 @@ class Fma : public Multiplier {
   /// Several values of k of a row come with one load; each is then a lane of an operand. Rows are
   /// held, so weights come one vector at a time.
   void step_lanes(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                  int64_t g, std::vector<Value>& acc) const {
+                  int64_t g, std::vector<Value>& acc) {
     std::vector<Value> lanes;
     for (int64_t r = 0; r < rows_; ++r) {
       const Place at{lhs[static_cast<size_t>(r / t.lhs.rows)],
@@ -59,7 +121,7 @@ class Fma : public Multiplier {
       const int64_t lane = i / vectors_;
       const int64_t j = i % vectors_;
       const int64_t k = g * depth_ + lane;
-      const Value weights = load_weights(t, rhs, j, k);
+      const Value weights = weights_(t, rhs, j, k);
       for (int64_t r = 0; r < rows_; ++r) {
         Value& sum = accumulator(acc, k, r, j);
         sum = t.b.op(OpCode::fma_lane, {weights, lanes[static_cast<size_t>(r)], sum}, {.imm = lane},
@@ -70,9 +132,9 @@ class Fma : public Multiplier {
 
   /// One k: its weights are held, rows come one value at a time.
   void step_one(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                int64_t k, std::vector<Value>& acc) const {
+                int64_t k, std::vector<Value>& acc) {
     std::vector<Value> weights;
-    for (int64_t j = 0; j < vectors_; ++j) weights.push_back(load_weights(t, rhs, j, k));
+    for (int64_t j = 0; j < vectors_; ++j) weights.push_back(weights_(t, rhs, j, k));
     for (int64_t r = 0; r < rows_; ++r) {
       const Value a = load_activation(t, lhs, r, k, 32);
       for (int64_t j = 0; j < vectors_; ++j) {
@@ -95,17 +157,6 @@ class Fma : public Multiplier {
     return acc[static_cast<size_t>((k % sets_ * rows_ + r) * vectors_ + j)];
   }
 
-  static Value load_weights(const Tile1& t, const std::vector<Value>& rhs, int64_t j, int64_t k) {
-    const Value cursor = rhs[static_cast<size_t>(j / t.rhs.rows)];
-    const bool halves = t.rhs.layout->element == ElementType::f16;
-    const Length bytes = halves ? t.b.isa().vector_bytes.divided(2) : t.b.isa().vector_bytes;
-    const Length at = code_offset(*t.rhs.layout, 0, k) + bytes * (j % t.rhs.rows);
-    const std::string name = fmt::format("w_{}", j);
-    const Value raw =
-        t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, name, Role::operand);
-    return halves ? t.b.op(OpCode::cvt_f16_f32, {raw}, {}, name, Role::operand) : raw;
-  }
-
   /// Half of the sets to the other half, until one is left.
   [[nodiscard]] std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all) const {
     for (int64_t half = sets_ / 2; half >= 1; half /= 2) {
@@ -119,6 +170,7 @@ class Fma : public Multiplier {
   }
 
   int64_t rows_, vectors_, sets_, depth_;
+  Weights weights_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <array>
+#include <bit>
 
 #include "lower/tile.h"
 
@@ -60,47 +61,97 @@ class LinePrefetcher {
   std::vector<Value> ahead_;
 };
 
+std::vector<Value> moved(Builder& b, std::vector<Value> cursors, Length bytes) {
+  for (Value& cursor : cursors) cursor = b.add(cursor, bytes);
+  return cursors;
+}
+
+using Lists = std::array<std::vector<Value>, 4>;
+
+std::vector<Value> joined(const Lists& lists) {
+  std::vector<Value> all;
+  for (const std::vector<Value>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+/// Lists as long as those.
+Lists split(const std::vector<Value>& all, const Lists& like) {
+  Lists lists;
+  auto at = all.begin();
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const auto end = at + static_cast<std::ptrdiff_t>(like[i].size());
+    lists[i].assign(at, end);
+    at = end;
+  }
+  return lists;
+}
+
 }  // namespace
 
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body) {
   LinePrefetcher prefetcher(t, loop);
   // What the loop carries: cursors, those of far prefetches, and the caller's values.
-  const std::vector<Value>* const parts[] = {&start.lhs, &start.rhs, &prefetcher.carried(),
-                                             &start.carried};
-  std::vector<Value> inits;
-  for (const std::vector<Value>* part : parts)
-    inits.insert(inits.end(), part->begin(), part->end());
-  auto split = [&](const std::vector<Value>& all) {
-    std::array<std::vector<Value>, 4> values;
-    auto at = all.begin();
-    for (size_t i = 0; i < values.size(); ++i) {
-      const auto end = at + static_cast<std::ptrdiff_t>(parts[i]->size());
-      values[i].assign(at, end);
-      at = end;
-    }
-    return values;
-  };
+  const Lists inits = {start.lhs, start.rhs, prefetcher.carried(), start.carried};
   auto write = [&](const std::vector<Value>& params) {
-    auto [lhs, rhs, ahead, carried] = split(params);
+    auto [lhs, rhs, ahead, carried] = split(params, inits);
     prefetcher.begin(rhs, ahead);
     for (int64_t g = 0; g < loop.groups; ++g) {
       prefetcher.group(g);
       carried = body(lhs, rhs, std::move(carried), g);
     }
-    std::vector<Value> yields;
-    for (const Value v : lhs) yields.push_back(t.b.add(v, step_bytes(*t.lhs.layout, loop.k)));
-    for (const Value v : rhs) yields.push_back(t.b.add(v, step_bytes(*t.rhs.layout, loop.k)));
-    const std::vector<Value> moved = prefetcher.next(ahead);
-    yields.insert(yields.end(), moved.begin(), moved.end());
-    yields.insert(yields.end(), carried.begin(), carried.end());
-    return yields;
+    const bool by_k = loop.rhs_bytes == Length{};
+    const Length rhs_bytes = by_k ? step_bytes(*t.rhs.layout, loop.k) : loop.rhs_bytes;
+    return joined({moved(t.b, lhs, step_bytes(*t.lhs.layout, loop.k)), moved(t.b, rhs, rhs_bytes),
+                   prefetcher.next(ahead), carried});
   };
   const int64_t macs = t.v.tile.m.at({}) * t.v.tile.n.at({}) * loop.k;
   auto [lhs, rhs, ahead, carried] =
-      split(loop.hot ? t.b.hot_loop("k", loop.count, inits, macs, write)
-                     : t.b.loop("k_rest", loop.count, inits, write));
+      split(loop.hot ? t.b.hot_loop("k", loop.count, joined(inits), macs, write)
+                     : t.b.loop("k_rest", loop.count, joined(inits), write),
+            inits);
   if (!ahead.empty()) t.ahead->cursors = std::move(ahead);
   return {std::move(lhs), std::move(rhs), std::move(carried)};
+}
+
+KState block_loop(const Tile1& t, Value count, const KState& start, const BlockBody& body) {
+  const std::vector<Value> ahead = t.ahead != nullptr ? t.ahead->cursors : std::vector<Value>();
+  const Lists inits = {start.lhs, start.rhs, ahead, start.carried};
+  const auto beside = [&](const std::vector<Value>& cursors, const Layout& layout) {
+    if (layout.block == 0) return cursors;
+    return moved(t.b, cursors, block_field_bytes(layout) - codes_in_block(layout));
+  };
+  const auto write = [&](const std::vector<Value>& params) {
+    auto [lhs, rhs, far, carried] = split(params, inits);
+    if (t.ahead != nullptr) t.ahead->cursors = far;
+    KState block{lhs, rhs, carried};
+    carried = body(block);
+    if (t.ahead != nullptr) {
+      far = t.ahead->cursors;
+      for (Value& cursor : far) {
+        cursor = t.b.op(OpCode::iadd, {cursor, t.ahead->beside}, {}, "ahead", Role::address);
+      }
+    }
+    return joined({beside(block.lhs, *t.lhs.layout), beside(block.rhs, *t.rhs.layout), far,
+                   std::move(carried)});
+  };
+  auto [lhs, rhs, far, carried] = split(t.b.loop("block", count, joined(inits), write), inits);
+  if (t.ahead != nullptr) t.ahead->cursors = std::move(far);
+  return {std::move(lhs), std::move(rhs), std::move(carried)};
+}
+
+std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
+                              const std::vector<Value>& carried, const KBody& body) {
+  const int64_t k = t.v.knobs.unroll_k;
+  const int shift = std::countr_zero(static_cast<uint64_t>(k));
+  const Value steps = t.b.op(OpCode::ishr, {t.b.arg(ArgField::block)}, {.imm = shift}, "steps");
+  const auto codes = [&](const std::vector<Value>& cursors, const Layout& layout) {
+    return layout.block == 0 ? cursors : moved(t.b, cursors, codes_in_block(layout));
+  };
+  const KState start{codes(block.lhs, *t.lhs.layout), codes(block.rhs, *t.rhs.layout), carried};
+  KState end = k_loop(t, {steps, k, k / group, true}, start, body);
+  block.lhs = std::move(end.lhs);
+  block.rhs = std::move(end.rhs);
+  return end.carried;
 }
 
 }  // namespace tw

@@ -52,6 +52,20 @@ void check_block_tiles(const Variant& v) {
                   to_string(columns * 2)));
 }
 
+/// Loads of 16 bytes read beyond a row's codes. Where nothing stands behind the panel's, all rows
+/// of a group are read together.
+void check_codes_alone(const Variant& v) {
+  const Length group = v.lhs.panel * v.lhs.order.kr;
+  const bool whole = ratio(v.tile.m, v.lhs.panel) >= 1;
+  const bool alone = v.lhs.fields.size() == 1 && !is_float(v.lhs.element);
+  if (!alone || v.lhs.panel == Length{1} || (whole && group.divisible(16))) return;
+  throw std::invalid_argument(
+      fmt::format("tile m {} of lhs panels of {} does not fit codes alone, whose groups are read "
+                  "in whole: whole "
+                  "panels of 1 row, or of multiples of {}, do",
+                  to_string(v.tile.m), to_string(v.lhs.panel), std::max(1, 16 / v.lhs.order.kr)));
+}
+
 /// Rows and columns of whole operands.
 void check_tile(const Variant& v) {
   const OperandContract& contract = contract_of(v);
@@ -64,6 +78,7 @@ void check_tile(const Variant& v) {
                                             to_string(rows)));
   }
   if (groups) check_groups(v);
+  check_codes_alone(v);
   if (contract.contraction == Contraction::tile_dot && v.tile.m != v.lhs.panel) {
     throw std::invalid_argument(fmt::format("tile m {} does not fit tile: one lhs panel, {}, does",
                                             to_string(v.tile.m), to_string(v.lhs.panel)));
@@ -90,9 +105,9 @@ void check_knobs(const Variant& v) {
     throw std::invalid_argument(
         fmt::format("unroll_k {} is not possible: powers of two from {} on are", unroll, granule));
   }
-  if (v.rhs.block != 0 && unroll != v.rhs.block) {
-    throw std::invalid_argument(fmt::format(
-        "unroll_k {} is not possible with blocks: {}, the block length, is", unroll, v.rhs.block));
+  if (v.rhs.block % unroll != 0) {
+    throw std::invalid_argument(
+        fmt::format("unroll_k {} does not divide blocks of {}", unroll, v.rhs.block));
   }
   const int sets = v.knobs.accumulators;
   if (sets < 1 || sets > 8 || !std::has_single_bit(static_cast<unsigned>(sets))) {
@@ -159,7 +174,7 @@ class KernelWriter {
  public:
   explicit KernelWriter(const Variant& v)
       : v_(v),
-        b_(v.name(), *v.isa),
+        b_(v.code_name(), *v.isa),
         lhs_span_(span(v.tile.m, v.lhs.panel, "m")),
         rhs_span_(span(v.tile.n, v.rhs.panel, "n")),
         multiplier_(make_multiplier(v, contract_of(v).contraction)) {}
@@ -181,15 +196,20 @@ class KernelWriter {
   void choose_prefetch_step() {
     const Length whole = step_bytes(v_.rhs, v_.knobs.unroll_k);
     if (v_.knobs.prefetch != Prefetch::far || !whole.is_fixed()) return;
+    ahead_.step = part_of(whole.fixed);
+    if (has_long_blocks(v_.rhs)) ahead_.beside = part_of(block_field_bytes(v_.rhs).fixed);
+  }
+
+  Value part_of(int64_t bytes) {
     constexpr int64_t most_parts = 16;
     const Value m = b_.arg(ArgField::m);
-    ahead_.step = b_.constant(whole.fixed);
+    Value chosen = b_.constant(bytes);
     for (int64_t parts = 2; parts <= most_parts; parts *= 2) {
       const Value more = b_.op(OpCode::isub_sat, {m, b_.constant((parts - 1) * v_.tile.m.fixed)});
-      const Value part = b_.constant(whole.fixed / parts);
-      ahead_.step =
-          b_.op(OpCode::if_null, {more, ahead_.step, part}, {}, "ahead_step", Role::other);
+      const Value part = b_.constant(bytes / parts);
+      chosen = b_.op(OpCode::if_null, {more, chosen, part}, {}, "ahead_step", Role::other);
     }
+    return chosen;
   }
 
   /// Where the prefetches of a tile's panels begin.
@@ -266,6 +286,9 @@ class KernelWriter {
     const Walk lhs = pop(q, at, lhs_span_);
     Tile1 t{b_, v_, {}, {}, no_value, m_left, n_left, dst, column_bytes};
     t.padded = padded_k();
+    if (has_long_blocks(v_.rhs)) {
+      t.blocks = b_.op(OpCode::idiv, {t.padded, b_.arg(ArgField::block)}, {}, "blocks");
+    }
     t.lhs = {&v_.lhs,
              clamped_pointers(b_, lhs.panel, b_.arg(ArgField::lhs_stride), m_left, v_.lhs.panel,
                               lhs_span_.panels, "lhs"),

@@ -16,6 +16,7 @@ class Mmla : public Multiplier {
         halves_(ratio(v.tile.n, v.isa->vector_bytes.divided(8))),
         sets_(v.knobs.accumulators),
         by_depth_(v.rhs.order.pair != NibblePair::column),
+        raw_(has_raw_blocks(v)),
         base_bits_(base_of_sums(v)),
         decoder_(v.rhs) {}
 
@@ -74,7 +75,7 @@ class Mmla : public Multiplier {
     const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
     std::vector<Value> all;
     for (size_t i = 0; i < sum.size(); i += 2) {
-      if (base_bits_ != 0) {
+      if (raw_) {
         const auto [high, low] = raw_reals(t, sum[i], sum[i + 1], base_);
         all.insert(all.end(), {high, low});
         continue;
@@ -111,9 +112,20 @@ class Mmla : public Multiplier {
     return all;
   }
 
+  std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
+    if (!raw_) return Multiplier::negated_sums(t, rows);
+    std::vector<Value> all;
+    for (size_t r = 0; r < rows.size(); r += 2) {
+      const Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
+      const auto [high, low] = raw_negated_sums(t, start, base_);
+      for (int64_t i = 0; i < halves_; i += 2) all.insert(all.end(), {high, low});
+    }
+    return all;
+  }
+
   Rows arrange(const Tile1& t, const std::vector<Value>& totals) override {
     if (!is_segment(t)) return Multiplier::arrange(t, totals);
-    return in_rows(t, base_bits_ != 0 ? without_factor(t, totals) : totals);
+    return in_rows(t, raw_ ? without_factor(t, totals) : totals);
   }
 
  private:
@@ -168,11 +180,11 @@ class Mmla : public Multiplier {
 
   void step_by_depth(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                      int64_t g, std::vector<Value>& acc) const {
-    const DataOrder& order = t.rhs.layout->order;
-    const int64_t k = first_k(order, g);
+    const int64_t k = first_k(*t.rhs.layout, g);
     const int64_t count = decoder_.operands();
     std::vector<std::vector<Value>> a;
-    for (int64_t i = 0; i < count; ++i) a.push_back(activations(t, lhs, k + i * order.distance));
+    for (int64_t i = 0; i < count; ++i)
+      a.push_back(activations(t, lhs, k + i * t.rhs.layout->order.distance));
     const int64_t in_panel = halves_ / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < halves_; ++j) {
       const Value raw = load_codes(t, rhs, j, k, in_panel);
@@ -209,6 +221,7 @@ class Mmla : public Multiplier {
   int64_t halves_;  ///< pairs of columns, an accumulator each: half a vector of outputs
   int64_t sets_;
   bool by_depth_;  ///< bytes belong to one column each
+  bool raw_;
   uint32_t base_bits_;
   Decoder decoder_;
   Value mask_ = no_value;

@@ -1,7 +1,7 @@
 // Technique `outer`: an accumulator tile takes the products of a vector of rows with a vector of
-// columns, as many values of k at a time as 32 bits hold. Floats are what they are; codes come
-// signed out of a table, or are multiplied as raw bytes like in ColumnDot (dot.cpp), one tile with
-// the raw byte and one with the low nibble.
+// columns, as many values of k at a time as 32 bits hold. Floats and bytes are what they are;
+// nibbles come signed out of a table, or are multiplied as raw bytes like in ColumnDot (dot.cpp),
+// one tile with the raw byte and one with the low nibble.
 #include <fmt/format.h>
 
 #include "lower/output.h"
@@ -21,13 +21,13 @@ class Outer : public TileMultiplier {
       : blocks_(ratio(v.tile.m, v.isa->tile_rows())),
         vectors_(ratio(v.tile.n, v.isa->tile_columns())),
         bits_(bits(v.lhs.element)),
-        raw_(v.rhs.order.pair == NibblePair::column) {}
+        pair_(v.rhs.order.pair) {}
 
   [[nodiscard]] int64_t group() const override { return 32 / bits_; }
 
   void prepare(const Tile1& t) override {
     all_ = t.b.op(OpCode::pred_all, {}, {.bits = bits_}, "all", Role::mask);
-    if (raw_) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
+    if (is_raw()) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
@@ -45,9 +45,7 @@ class Outer : public TileMultiplier {
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
     for (int64_t j = 0; j < vectors_; j += 2) {
-      const Operands columns = is_float()
-                                   ? load_floats(t, rhs, j, k)
-                                   : decode(t, load_codes(t, rhs, j / 2, k, vectors_ / 2), j);
+      const Operands columns = load_columns(t, rhs, j, k);
       for (int64_t i = 0; i < blocks_; ++i) {
         multiply(t, a[static_cast<size_t>(i)], columns.even, i, j, tiles);
         multiply(t, a[static_cast<size_t>(i)], columns.odd, i, j + 1, tiles);
@@ -59,9 +57,9 @@ class Outer : public TileMultiplier {
                    int64_t g, int64_t vector, std::vector<Value>& tiles) override {
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
-    const Operands columns =
-        decode(t, load_codes(t, rhs, vector / 2, k, vectors_ / 2), vector / 2 * 2);
-    const Value b = vector % 2 == 0 ? columns.even : columns.odd;
+    const Value b = pair_ == NibblePair::none ? load_vector(t, rhs, vector, k)
+                    : vector % 2 == 0         ? load_columns(t, rhs, vector, k).even
+                                              : load_columns(t, rhs, vector - 1, k).odd;
     for (int64_t i = 0; i < blocks_; ++i) {
       multiply(t, a[static_cast<size_t>(i)], b, i, vector, tiles);
     }
@@ -69,7 +67,7 @@ class Outer : public TileMultiplier {
 
   Value row_sum(const Tile1& t, const std::vector<Value>& tiles, int64_t block, int64_t vector,
                 Value row, Value negated) override {
-    if (!raw_) return tile_row(t, tiles, block, vector, row);
+    if (!is_raw()) return tile_row(t, tiles, block, vector, row);
     if (vector % 2 == 0) {
       const Value high = tile_row(t, tiles, block, vector, row);
       const Value low = tile_row(t, tiles, block, vector + 1, row);
@@ -80,7 +78,8 @@ class Outer : public TileMultiplier {
   }
 
  private:
-  [[nodiscard]] bool is_float() const { return bits_ == 32; }
+  /// Bytes of two columns' nibbles, not codes one after the other.
+  [[nodiscard]] bool is_raw() const { return pair_ == NibblePair::column; }
 
   [[nodiscard]] std::vector<Value> load_rows(const Tile1& t, const std::vector<Value>& lhs,
                                              int64_t k) const {
@@ -93,39 +92,43 @@ class Outer : public TileMultiplier {
     return a;
   }
 
-  [[nodiscard]] Operands load_floats(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                     int64_t k) const {
-    const auto load = [&](int64_t j) {
-      const Length at = code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * j;
-      return t.b.op(OpCode::load, {rhs.front()}, {.offset = at}, fmt::format("b_{}", j),
-                    Role::operand);
-    };
-    Operands columns;
-    columns.even = load(vector);
-    columns.odd = load(vector + 1);
-    return columns;
+  [[nodiscard]] Value load_vector(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                  int64_t k) const {
+    const Length at = code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * vector;
+    return t.b.op(OpCode::load, {rhs.front()}, {.offset = at}, fmt::format("b_{}", vector),
+                  Role::operand);
   }
 
-  [[nodiscard]] Operands decode(const Tile1& t, Value raw, int64_t vector) const {
-    Operands codes;
-    if (raw_) {
-      codes.even = raw;
-      codes.odd =
-          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
-    } else {
-      codes.even =
-          t.b.op(OpCode::nibbles, {raw}, {.imm = 0}, fmt::format("b_{}", vector), Role::operand);
-      codes.odd = t.b.op(OpCode::nibbles, {raw}, {.imm = 1}, fmt::format("b_{}", vector + 1),
-                         Role::operand);
+  /// Of an even vector of columns and the next.
+  [[nodiscard]] Operands load_columns(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                      int64_t k) const {
+    Operands columns;
+    if (pair_ == NibblePair::none) {
+      columns.even = load_vector(t, rhs, vector, k);
+      columns.odd = load_vector(t, rhs, vector + 1, k);
+      return columns;
     }
-    return codes;
+    const Value raw = load_codes(t, rhs, vector / 2, k, vectors_ / 2);
+    if (is_raw()) {
+      columns.even = raw;
+      columns.odd =
+          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
+      return columns;
+    }
+    const auto nibbles = [&](int64_t which) {
+      return t.b.op(OpCode::nibbles, {raw}, {.imm = which}, fmt::format("b_{}", vector + which),
+                    Role::operand);
+    };
+    columns.even = nibbles(0);
+    columns.odd = nibbles(1);
+    return columns;
   }
 
   void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,
                 std::vector<Value>& tiles) const {
     Value& tile = tiles[static_cast<size_t>(block * vectors_ + vector)];
-    tile = t.b.op(is_float() ? OpCode::outer_f32 : OpCode::outer_s8s8, {tile, a, b, all_, all_}, {},
-                  fmt::format("tile_{}_{}", block, vector), Role::accumulator);
+    tile = t.b.op(bits_ == 32 ? OpCode::outer_f32 : OpCode::outer_s8s8, {tile, a, b, all_, all_},
+                  {}, fmt::format("tile_{}_{}", block, vector), Role::accumulator);
   }
 
   [[nodiscard]] Value tile_row(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
@@ -138,7 +141,7 @@ class Outer : public TileMultiplier {
   int64_t blocks_;   ///< tiles one above the other
   int64_t vectors_;  ///< and side by side
   int bits_;         ///< of an element of the operands
-  bool raw_;         ///< bytes of two columns' nibbles, not codes one after the other
+  NibblePair pair_;
   Value mask_ = no_value;
   Value all_ = no_value;
 };

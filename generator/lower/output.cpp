@@ -7,10 +7,20 @@
 
 namespace tw {
 
-OutputStage::OutputStage(const Tile1& t) : t_(t), b_(t.b), bits_(bits(t.v.family.dst)) {
+OutputStage::OutputStage(const Tile1& t)
+    : t_(t),
+      b_(t.b),
+      bits_(bits(t.v.family.dst)),
+      sums_are_real_(has_field(t.rhs, FieldKind::zero_points)) {
   const Value clamp = b_.arg(ArgField::clamp);
   low_ = b_.op(OpCode::load_dup, {clamp}, {.bits = 32}, "min", Role::operand);
   high_ = b_.op(OpCode::load_dup, {clamp}, {.bits = 32, .offset = 4}, "max", Role::operand);
+  if (t.v.family.dst == ElementType::i8) {
+    zero_ = b_.op(OpCode::load_dup, {clamp}, {.bits = 32, .offset = 8}, "zero", Role::operand);
+    const Value zero = b_.op(OpCode::cvt_i32_f32, {zero_}, {}, "zero", Role::operand);
+    low_ = b_.op(OpCode::fsub, {low_, zero}, {}, "lowest", Role::operand);
+    high_ = b_.op(OpCode::fsub, {high_, zero}, {}, "highest", Role::operand);
+  }
   if (t.v.family.dst != ElementType::bf16) return;
   const Value ones = splat32(b_, 0xffffffff, "ones");
   below_half_ = b_.op(OpCode::shr, {ones}, {.bits = 32, .imm = 17}, "below_half", Role::operand);
@@ -22,24 +32,14 @@ Value OutputStage::clamp(Value out, const std::string& name) const {
   return b_.op(OpCode::fmin, {high_, above}, {}, name, Role::operand);
 }
 
-/// To nearest even by integers: results of f32 operations are no signaling NaNs, so that the upper
-/// half of a NaN is one.
-Value OutputStage::to_bf16(Value out, const std::string& name) const {
-  const auto with = [&](OpCode code, Value v, int64_t by) {
-    return b_.op(code, {v}, {.bits = 32, .imm = by}, "bits", Role::operand);
-  };
-  const auto add = [&](Value a, Value b) {
-    return b_.op(OpCode::add, {a, b}, {.bits = 32}, "bits", Role::operand);
-  };
-  const Value one = with(OpCode::shr, below_half_, 14);
-  const Value odd =
-      b_.op(OpCode::and_, {with(OpCode::shr, out, 16), one}, {}, "odd", Role::operand);
-  const Value sum = add(add(out, below_half_), odd);
-  const Value rounded = with(OpCode::shl, with(OpCode::shr, sum, 16), 16);
-  // A NaN may have become anything. These are max and min of the two, or the second, if it is one.
-  const Value above = b_.op(OpCode::fmax, {rounded, out}, {}, "out", Role::operand);
-  const Value kept = b_.op(OpCode::fmin, {rounded, above}, {}, "out", Role::operand);
-  return b_.op(OpCode::high_half, {kept}, {}, name, Role::operand);
+/// To nearest even. Limits are whole numbers, so that rounding does not leave them; a NaN becomes
+/// the lower one.
+Value OutputStage::to_code(Value out, const std::string& name) const {
+  const Value above = b_.op(OpCode::fmax, {out, low_}, {}, "out", Role::operand);
+  const Value kept = b_.op(OpCode::fmin, {above, high_}, {}, "out", Role::operand);
+  const Value whole = b_.op(OpCode::cvt_f32_i32, {kept}, {}, "whole", Role::operand);
+  const Value code = b_.op(OpCode::add, {whole, zero_}, {.bits = 32}, "code", Role::operand);
+  return b_.op(OpCode::narrow_32_8, {code}, {}, name, Role::operand);
 }
 
 Value OutputStage::as_f32(Value old) const {
@@ -64,9 +64,14 @@ Value OutputStage::load_lanes(Value last, Value row, int64_t vector) const {
 }
 
 Value OutputStage::scaled(Value sum, const Factors& by, Value bias) const {
+  if (zero_ != no_value) {
+    sum = b_.op(OpCode::add, {sum, bias}, {.bits = 32}, "sum", Role::operand);
+    const Value real = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+    return b_.op(OpCode::fmul, {real, by.column}, {}, "out", Role::operand);
+  }
   Value scale = by.row;
   if (by.column != no_value) {
-    sum = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+    if (!sums_are_real_) sum = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
     scale = b_.op(OpCode::fmul, {by.column, by.row}, {}, "scale", Role::operand);
   }
   if (scale == no_value) return add(sum, bias);
@@ -82,7 +87,9 @@ Value OutputStage::finish(Value sum, const std::string& name) const {
     case ElementType::f16:
       return b_.op(OpCode::cvt_f32_f16, {clamp(sum, "out")}, {}, name, Role::operand);
     case ElementType::bf16:
-      return to_bf16(clamp(sum, "out"), name);
+      return to_bf16(b_, clamp(sum, "out"), below_half_, name, Role::operand);
+    case ElementType::i8:
+      return to_code(sum, name);
     default:
       return clamp(sum, name);
   }
@@ -118,7 +125,7 @@ void OutputStage::store_one(Value row, int64_t column, Value out) const {
 }
 
 int64_t OutputStage::registers() const {
-  return below_half_ == no_value ? 3 : 6;
+  return below_half_ != no_value ? 6 : zero_ != no_value ? 4 : 3;
 }
 
 bool has_field(const Panels1D& side, FieldKind kind) {
@@ -132,7 +139,42 @@ bool sums_are_floats(const Tile1& t) {
   return field_of(*t.rhs.layout, FieldKind::sums).type == ElementType::f32;
 }
 
+/// Of integers.
+Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name) {
+  if (t.b.isa().has(OpCode::mla, 32)) {
+    return t.b.op(OpCode::mla, {sum, a, b}, {.bits = 32}, name, Role::accumulator);
+  }
+  const Value product = t.b.op(OpCode::mul, {a, b}, {.bits = 32}, "product", Role::operand);
+  return t.b.op(OpCode::add, {sum, product}, {.bits = 32}, name, Role::accumulator);
+}
+
+/// In every lane, as f32: minus the sum of a row's codes less its zero point.
+Value negated_row(const Tile1& t, const Place& sum, const Place& zero_point, Value minus_k) {
+  const Value negated = negated_codes(t, sum);
+  const Value zero = load_dup32(t, zero_point, "zero");
+  const Value row = add_product(t, negated, zero, minus_k, "row");
+  return t.b.op(OpCode::cvt_i32_f32, {row}, {}, "row", Role::operand);
+}
+
 }  // namespace
+
+void take_column_zero_points(const Tile1& t, Rows& sums) {
+  const std::vector<Value> columns =
+      load_columns(t, field_pointers(t, t.rhs, FieldKind::zero_points), "zero_column");
+  const std::vector<Value> totals = field_pointers(t, t.lhs, FieldKind::sums);
+  const std::vector<Value> zeros = field_pointers(t, t.lhs, FieldKind::zero_points);
+  const Value minus_k = t.b.op(OpCode::isub, {t.b.constant(0), t.b.arg(ArgField::k)});
+  const Value k = t.b.op(OpCode::dup, {minus_k}, {.bits = 32}, "minus_k", Role::operand);
+  for (size_t r = 0; r < sums.size(); ++r) {
+    const auto at = static_cast<int64_t>(r);
+    const Value row = negated_row(t, lhs_row(t, totals, at, FieldKind::sums),
+                                  lhs_row(t, zeros, at, FieldKind::zero_points), k);
+    for (size_t j = 0; j < sums[r].size(); ++j) {
+      const Value real = t.b.op(OpCode::cvt_i32_f32, {sums[r][j]}, {}, "real", Role::accumulator);
+      sums[r][j] = t.b.op(OpCode::fma, {columns[j], row, real}, {}, "sum", Role::accumulator);
+    }
+  }
+}
 
 Value load_zero_point(const Tile1& t, const Place& at, const std::string& name) {
   const Value zero = load_dup32(t, at, name);
@@ -145,12 +187,7 @@ Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero,
   if (sums_are_floats(t)) {
     return t.b.op(OpCode::fma, {columns, zero, sum}, {}, name, Role::accumulator);
   }
-  if (t.b.isa().has(OpCode::mla, 32)) {
-    return t.b.op(OpCode::mla, {sum, columns, zero}, {.bits = 32}, name, Role::accumulator);
-  }
-  const Value product =
-      t.b.op(OpCode::mul, {columns, zero}, {.bits = 32}, "product", Role::operand);
-  return t.b.op(OpCode::add, {sum, product}, {.bits = 32}, name, Role::accumulator);
+  return add_product(t, sum, columns, zero, name);
 }
 
 }  // namespace tw

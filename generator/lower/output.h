@@ -5,7 +5,8 @@
 
 namespace tw {
 
-/// What a sum is multiplied by on its way out; no_value: 1. Sums that columns scale are integers.
+/// What a sum is multiplied by on its way out; no_value: 1. Sums with both are integers, unless
+/// columns have zero points.
 struct Factors {
   Value column = no_value, row = no_value;
 };
@@ -21,7 +22,7 @@ class OutputStage {
   [[nodiscard]] Value load(Value columns, Value row, int64_t vector) const;
   /// ... or the columns up to number `last`, lane by lane.
   [[nodiscard]] Value load_lanes(Value last, Value row, int64_t vector) const;
-  /// A vector of sums * factors + bias ...
+  /// A vector of sums * factors + bias; of codes (sums + bias) * factor ...
   [[nodiscard]] Value scaled(Value sum, const Factors& by, Value bias) const;
   /// ... added to what outputs were, where they accumulate ...
   [[nodiscard]] Value add(Value sum, Value old) const;
@@ -40,7 +41,7 @@ class OutputStage {
 
  private:
   [[nodiscard]] Value clamp(Value out, const std::string& name) const;
-  [[nodiscard]] Value to_bf16(Value out, const std::string& name) const;
+  [[nodiscard]] Value to_code(Value out, const std::string& name) const;
   [[nodiscard]] Value as_f32(Value old) const;
   [[nodiscard]] Length vector_bytes() const;
 
@@ -49,12 +50,16 @@ class OutputStage {
   int bits_;  ///< of an output
   Value low_ = no_value, high_ = no_value;
   Value below_half_ = no_value;  ///< of what bf16 cuts off
+  Value zero_ = no_value;        ///< the code of 0; limits are as far from there
+  bool sums_are_real_;           ///< columns have zero points, take_column_zero_points() was here
 };
 
 /// Does a panel keep one of these for each row or column, not for each of its blocks?
 bool has_field(const Panels1D& side, FieldKind kind);
 /// A row's zero point in every lane, of the type that the columns' sums have.
 Value load_zero_point(const Tile1& t, const Place& at, const std::string& name);
+/// Makes f32 of sums: less the products of the columns' zero points and the row's sum of codes.
+void take_column_zero_points(const Tile1& t, Rows& sums);
 /// Adds the product of a row's zero point and the columns' sums.
 Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero, const std::string& name);
 

@@ -19,12 +19,13 @@ bool can_pack(const Layout& layout, const Source& source, const Isa& isa);
 Program lower_packer(const std::string& name, const Layout& layout, const Source& source,
                      const Isa& isa);
 
-/// Whether the ISA has the operations to quantize rows of f32 to such a layout.
-bool can_quantize(const Layout& layout, const Isa& isa);
+/// Whether the ISA has the operations to quantize rows of such floats to that layout.
+bool can_quantize(const Layout& layout, ElementType from, const Isa& isa);
 
-/// A whole packer that quantizes rows of f32. Throws std::logic_error where can_quantize() is
-/// false. Sums, and how often values stand in a block, are the packer's arguments.
-Program lower_quantizing_packer(const std::string& name, const Layout& layout, const Isa& isa);
+/// A whole packer that quantizes rows of such floats. Throws std::logic_error where can_quantize()
+/// is false. Sums, and how often values stand in a block, are the packer's arguments.
+Program lower_quantizing_packer(const std::string& name, const Layout& layout, ElementType from,
+                                const Isa& isa);
 
 /// True when the ISA has streaming stores and the fence that must follow the last of them.
 bool can_stream(const Isa& isa);

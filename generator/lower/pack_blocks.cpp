@@ -6,17 +6,22 @@ namespace tw {
 namespace {
 
 constexpr int64_t run_bytes = 16;    // a segment
-constexpr int64_t run_values = 256;  // of k, whose scales are gathered at a time
+constexpr int64_t run_values = 256;  // of k that are packed at a time
 
-/// How the blocks of a row lie in a source.
+/// Values of k that are unrolled: a short block, a part of a long one.
+int64_t piece_of(const Layout& layout) {
+  return has_long_blocks(layout) ? long_block_step : layout.block;
+}
+
+/// How the pieces of a row lie in a source.
 struct SourceBlocks {
-  int64_t bytes = 0;        ///< from block to block
-  int64_t codes = 0;        ///< from a block's start to its codes
+  int64_t bytes = 0;        ///< from piece to piece
+  int64_t codes = 0;        ///< from a piece's start to its codes
   bool has_scales = false;  ///< a block begins with its scale
 };
 
 SourceBlocks blocks_of(const Layout& layout, const Source& source) {
-  if (block_of(source) == 0) return {layout.block / byte_codes(layout), 0, false};
+  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, false};
   const Part& block = std::get<Part>(source.axes.members.front());
   return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8, true};
 }
@@ -30,17 +35,24 @@ int64_t offset_of(const Layout& layout, FieldKind kind) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, kind)), 0).fixed;
 }
 
+int64_t packed_piece_bytes(const Layout& layout) {
+  if (!has_long_blocks(layout)) return block_bytes(layout).fixed;
+  return data_bytes(layout, long_block_step).fixed;
+}
+
 /// The way from 16 bytes of every column.
 std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
   return find_relayout(layout, source, isa, run_bytes);
 }
 
-/// Where a vector of columns is in source and panel, block by block.
+/// Where a vector of columns is in source and panel, piece by piece. Sums of long blocks' pieces
+/// are of codes; scales wait for all of them.
 struct Cursors {
-  Value source, packed, scales, to_scales, sums;
+  Value source, packed, sums;
+  Value scales = no_value, to_scales = no_value;
 };
 
-/// Packs blocks of all columns of a panel.
+/// Packs pieces of all columns of a panel.
 class BlocksPacker {
  public:
   BlocksPacker(Builder& b, const Layout& layout, const Source& source)
@@ -49,7 +61,7 @@ class BlocksPacker {
         source_(blocks_of(layout, source)),
         flip_(flip_bits(b, layout, source)),
         sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : layout.order.kr / 4),
-        offset_(layout.order.low_unsigned ? sums_.offset(b.constant(layout.block)) : no_value),
+        offset_(layout.order.low_unsigned ? sums_.offset(b.constant(piece_of(layout))) : no_value),
         way_(way_of(layout, source, b.isa()).value()),
         mask_(relayout_mask(b, way_)),
         scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
@@ -58,21 +70,42 @@ class BlocksPacker {
     stride_ = run.stride;
     stream_ = stream;
     const int64_t panel = layout_.panel.fixed;
-    const int64_t block = block_bytes(layout_).fixed;
-    const std::vector<Value> inits = {run.source, run.packed, run.scales, run.ahead};
-    b_.loop("block", run.steps, inits, [&](const std::vector<Value>& now) {
-      prefetch(now[3]);
-      columns({now[0], b_.add(now[1], offset_of(layout_, FieldKind::data)), now[2],
-               b_.add(now[1], offset_of(layout_, FieldKind::scales)), run.sums});
-      return std::vector<Value>{b_.add(now[0], source_.bytes, "source"),
-                                b_.add(now[1], block, "packed"),
-                                b_.add(now[2], scale_bytes_ * panel / lanes(), "scales"),
-                                b_.add(now[3], source_.bytes * panel, "ahead")};
+    const int64_t bytes = packed_piece_bytes(layout_);
+    std::vector<Value> inits = {run.source, run.packed, run.ahead};
+    if (!is_long()) inits.push_back(run.scales);
+    b_.loop("piece", run.steps, inits, [&](const std::vector<Value>& now) {
+      prefetch(now[2]);
+      Cursors at{now[0], b_.add(now[1], offset_of(layout_, FieldKind::data)), run.sums};
+      if (!is_long()) {
+        at.scales = now[3];
+        at.to_scales = b_.add(now[1], offset_of(layout_, FieldKind::scales));
+      }
+      columns(at);
+      std::vector<Value> next = {b_.add(now[0], source_.bytes, "source"),
+                                 b_.add(now[1], bytes, "packed"),
+                                 b_.add(now[2], source_.bytes * panel, "ahead")};
+      if (!is_long()) next.push_back(b_.add(now[3], scale_bytes_ * panel / lanes(), "scales"));
+      return next;
     });
+  }
+
+  /// Scales the sums of a long block's codes.
+  void scale_block(Value codes, const Cursors& first) {
+    stream_ = false;
+    const Value count = b_.constant(layout_.panel.fixed / lanes());
+    b_.loop("columns", count, {codes, first.sums, first.scales, first.to_scales},
+            [&](const std::vector<Value>& at) {
+              scale({no_value, no_value, at[1], at[2], at[3]}, b_.op(OpCode::load, {at[0]}));
+              const Length bytes = b_.isa().vector_bytes;
+              return std::vector<Value>{b_.add(at[0], bytes, "codes"), b_.add(at[1], bytes, "sums"),
+                                        b_.add(at[2], scale_bytes_, "scales"),
+                                        b_.add(at[3], scale_bytes_, "to_scales")};
+            });
   }
 
  private:
   [[nodiscard]] int64_t lanes() const { return b_.isa().lanes32(); }
+  [[nodiscard]] bool is_long() const { return has_long_blocks(layout_); }
 
   void prefetch(Value ahead) {
     if (!b_.isa().has(OpCode::prefetch_near)) return;
@@ -86,7 +119,7 @@ class BlocksPacker {
   [[nodiscard]] int64_t half() const { return 16 / layout_.order.kr; }
   [[nodiscard]] int64_t pairs() const { return layout_.panel.fixed / (2 * half()); }
 
-  /// All columns of one block.
+  /// All columns of one piece.
   void columns(const Cursors& first) {
     if (by_columns()) {
       column_pairs(first);
@@ -105,13 +138,16 @@ class BlocksPacker {
     const std::vector<Value> totals = sums_.column_totals(carried, offset_);
     for (size_t j = 0; j < totals.size(); ++j) {
       const auto i = static_cast<int64_t>(j);
-      const Value from = b_.add(at.scales, scale_bytes_ * i);
-      const Value to = b_.add(at.to_scales, scale_bytes_ * i);
-      scale({no_value, no_value, from, to, b_.add(at.sums, b_.isa().vector_bytes * i)}, totals[j]);
+      Cursors its{no_value, no_value, b_.add(at.sums, b_.isa().vector_bytes * i)};
+      if (!is_long()) {
+        its.scales = b_.add(at.scales, scale_bytes_ * i);
+        its.to_scales = b_.add(at.to_scales, scale_bytes_ * i);
+      }
+      keep(its, totals[j]);
     }
   }
 
-  /// Packs a block of the columns that `rows` point to, returns what adds up to their sums.
+  /// Packs a piece of the columns that `rows` point to, returns what adds up to their sums.
   std::vector<Value> pack(const std::vector<Value>& rows, Value to) {
     const PackedStore store{b_, sums_, flip_, stream_};
     std::vector<Value> carried = sums_.start();
@@ -119,7 +155,7 @@ class BlocksPacker {
       return std::pair(rows[static_cast<size_t>(at.n)],
                        source_.codes + at.k / run_k(layout_) * run_bytes);
     };
-    relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), layout_.block}, find,
+    relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
              [&](Coordinates first, Value packed) {
                const int64_t offset = packed_offset(layout_, first);
                store(to, offset, vector_of(layout_, b_.isa(), offset), packed, carried);
@@ -130,21 +166,26 @@ class BlocksPacker {
   /// A vector of them at a time.
   void column_vectors(const Cursors& first) {
     const Value count = b_.constant(layout_.panel.fixed / lanes());
-    b_.loop("columns", count,
-            {first.source, first.packed, first.scales, first.to_scales, first.sums},
-            [&](const std::vector<Value>& at) {
-              std::vector<Value> rows = {at[0]};
-              for (int64_t r = 1; r < lanes(); ++r) {
-                rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
-              }
-              const Value sum = codes(rows, at[1]);
-              scale({no_value, no_value, at[2], at[3], at[4]}, sum);
-              return std::vector<Value>{b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
-                                        b_.add(at[1], lanes() * layout_.order.kr, "to"),
-                                        b_.add(at[2], scale_bytes_, "scales"),
-                                        b_.add(at[3], scale_bytes_, "to_scales"),
-                                        b_.add(at[4], b_.isa().vector_bytes, "sums")};
-            });
+    std::vector<Value> inits = {first.source, first.packed, first.sums};
+    if (!is_long()) inits.insert(inits.end(), {first.scales, first.to_scales});
+    b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
+      std::vector<Value> rows = {at[0]};
+      for (int64_t r = 1; r < lanes(); ++r) {
+        rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
+      }
+      const Value sum = codes(rows, at[1]);
+      Cursors its{no_value, no_value, at[2]};
+      if (!is_long()) its.scales = at[3], its.to_scales = at[4];
+      keep(its, sum);
+      std::vector<Value> next = {b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
+                                 b_.add(at[1], lanes() * layout_.order.kr, "to"),
+                                 b_.add(at[2], b_.isa().vector_bytes, "sums")};
+      if (!is_long()) {
+        next.push_back(b_.add(at[3], scale_bytes_, "scales"));
+        next.push_back(b_.add(at[4], scale_bytes_, "to_scales"));
+      }
+      return next;
+    });
   }
 
   /// Packs the codes, returns their sums.
@@ -154,6 +195,13 @@ class BlocksPacker {
       return b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32});
     }
     return offset_ == no_value ? carried[0] : sums_.total(carried[0], offset_);
+  }
+
+  /// What the codes of a piece add up to.
+  void keep(const Cursors& at, Value sum) {
+    if (!is_long()) return scale(at, sum);
+    const Value old = b_.op(OpCode::load, {at.sums});
+    b_.op(OpCode::store, {at.sums, b_.op(OpCode::add, {sum, old}, {.bits = 32})});
   }
 
   /// Copies scales, adds scale * sum to the columns' sums.
@@ -193,21 +241,22 @@ class BlockPanelPacker {
         blocks_(b, layout, source),
         nothing_(no_codes(b, layout, source)),
         stride_(b.arg(ArgField::pack_source_stride)),
-        count_(over(b, b.arg(ArgField::pack_k), layout.block, "blocks")),
         panel_(b.constant(layout.panel.fixed)),
         scale_bits_(bits(field_of(layout, FieldKind::scales).type)),
-        copy_(b.scratch(run_blocks() * layout.panel.fixed * (source_.bytes + scale_bits_ / 8))),
-        scales_(b.add(copy_, run_blocks() * layout.panel.fixed * source_.bytes, "scales")) {}
+        copy_(b.scratch(layout.panel.fixed *
+                        (run_pieces() * source_.bytes + run_scales() * scale_bits_ / 8 + 4))),
+        scales_(b.add(copy_, run_pieces() * layout.panel.fixed * source_.bytes, "scales")),
+        sums_(b.add(scales_, run_scales() * layout.panel.fixed * scale_bits_ / 8, "block_sums")) {}
 
   [[nodiscard]] bool streams() const {
     const int64_t aligned = b_.isa().vector_bytes.fixed;
     return can_stream(b_.isa()) && block_bytes(layout_).fixed % aligned == 0 &&
+           packed_piece_bytes(layout_) % aligned == 0 &&
            offset_of(layout_, FieldKind::data) % aligned == 0;
   }
 
   void pack(const Panel& panel) {
     const PanelPlaces places = write_fields(b_, layout_, b_.arg(ArgField::pack_k), panel);
-    const Value zero = b_.constant(0);
     const Value source =
         plus(b_, {b_.arg(ArgField::pack_source), product(b_, {panel.row, stride_})}, "source");
     const Value scale_stride = source_.has_scales ? stride_ : b_.arg(ArgField::pack_scale_stride);
@@ -217,55 +266,98 @@ class BlockPanelPacker {
             : plus(b_, {b_.arg(ArgField::pack_scales), product(b_, {panel.row, scale_stride})});
     // While a panel is packed, the next one's rows are fetched as the contiguous bytes they are.
     const Value next =
-        choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero}, "next");
-    const Value missing = less(b_, {panel_, panel.left}, "missing");
-    const std::vector<Value> inits = {number(b_, 0, "first"), source,
-                                      b_.op(OpCode::icopy, {scales}, {}, "scales_from"), next,
-                                      places.codes};
-    b_.stepped_loop("run", count_, run_blocks(), inits, [&](const std::vector<Value>& now) {
-      const Value count =
-          smaller(b_, {b_.op(OpCode::isub, {count_, now[0]}), b_.constant(run_blocks())}, "count");
-      gather(now[2], scale_stride, panel.rows, count);
-      const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
-      b_.branch(missing, Compare::not_equal, zero, [&] { copy(now[1], panel.rows, row_bytes); });
-      PackRun run;
-      run.source = choose(b_, {missing, copy_, now[1]}, "from");
-      run.stride = choose(b_, {missing, row_bytes, stride_}, "stride");
-      run.steps = count;
-      run.ahead = plus(b_, {run.source, choose(b_, {next, now[3], zero}, "distance")}, "ahead");
-      run.packed = now[4];
-      run.sums = places.sums;
-      run.scales = scales_;
-      pack_run(b_, run, streams(), no_value,
-               [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
-      const int64_t bytes = run_blocks() * source_.bytes;
-      const int64_t scale_bytes = source_.has_scales ? bytes : run_blocks() * scale_bits_ / 8;
-      return std::vector<Value>{
-          b_.add(now[0], run_blocks(), "first"), b_.add(now[1], bytes, "source"),
-          b_.add(now[2], scale_bytes, "scales_from"),
-          b_.add(now[3], (layout_.panel.fixed - 1) * bytes, "next"),
-          b_.add(now[4], run_blocks() * block_bytes(layout_).fixed, "packed")};
-    });
+        choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), b_.constant(0)},
+               "next");
+    const Value scales_from = b_.op(OpCode::icopy, {scales}, {}, "scales_from");
+    const Way way{panel.rows, less(b_, {panel_, panel.left}, "missing"), next, scale_stride};
+    if (!has_long_blocks(layout_)) {
+      const Value count = over(b_, b_.arg(ArgField::pack_k), layout_.block, "blocks");
+      pack_runs(way, count, {source, scales_from, next, places.codes}, places.sums);
+    } else {
+      pack_long(way, {source, scales_from, next, places.codes}, places.sums);
+    }
   }
 
  private:
-  [[nodiscard]] int64_t run_blocks() const { return run_values / layout_.block; }
+  [[nodiscard]] int64_t run_pieces() const { return run_values / piece_of(layout_); }
+  /// Blocks whose scales are gathered at a time.
+  [[nodiscard]] int64_t run_scales() const { return has_long_blocks(layout_) ? 1 : run_pieces(); }
+
+  /// The rows of a panel.
+  struct Way {
+    Value rows, missing;  ///< those that exist, and those that do not
+    Value next;           ///< 0: there is no panel behind it
+    Value scale_stride;
+  };
+
+  /// One long block after the other: scales come when their codes' sums are there.
+  void pack_long(const Way& way, const std::vector<Value>& first, Value sums) {
+    const Value block = b_.arg(ArgField::pack_block);
+    const Value row = times(b_, over(b_, block, piece_of(layout_)), source_.bytes, "row_bytes");
+    const Value codes = codes_bytes(b_, layout_, block);
+    const Value blocks = b_.op(OpCode::idiv, {b_.arg(ArgField::pack_k), block}, {}, "blocks");
+    const int64_t columns = layout_.panel.fixed;
+    b_.loop("block", blocks, first, [&](const std::vector<Value>& now) {
+      gather(now[1], way, b_.constant(1));
+      b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), b_.constant(columns * 4)});
+      pack_runs(way, over(b_, block, piece_of(layout_)), now, sums_);
+      const Value to_scales = plus(b_, {now[3], codes}, "to_scales");
+      blocks_.scale_block(sums_, {no_value, no_value, sums, scales_, to_scales});
+      return std::vector<Value>{plus(b_, {now[0], row}, "source"),
+                                b_.add(now[1], scale_bits_ / 8, "scales_from"),
+                                plus(b_, {now[2], times(b_, row, columns - 1)}, "next"),
+                                b_.add(to_scales, block_field_bytes(layout_), "packed")};
+    });
+  }
+
+  /// So many pieces from source, scales' source, distance to the next panel and packed block on.
+  void pack_runs(const Way& way, Value pieces, const std::vector<Value>& from, Value sums) {
+    const Value zero = b_.constant(0);
+    const bool is_long = has_long_blocks(layout_);
+    std::vector<Value> inits = {number(b_, 0, "first"), from[0], from[2], from[3]};
+    if (!is_long) inits.push_back(from[1]);
+    b_.stepped_loop("run", pieces, run_pieces(), inits, [&](const std::vector<Value>& now) {
+      const Value count =
+          smaller(b_, {b_.op(OpCode::isub, {pieces, now[0]}), b_.constant(run_pieces())}, "count");
+      if (!is_long) gather(now[4], way, count);
+      const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
+      b_.branch(way.missing, Compare::not_equal, zero, [&] { copy(now[1], way.rows, row_bytes); });
+      PackRun run;
+      run.source = choose(b_, {way.missing, copy_, now[1]}, "from");
+      run.stride = choose(b_, {way.missing, row_bytes, stride_}, "stride");
+      run.steps = count;
+      run.ahead = plus(b_, {run.source, choose(b_, {way.next, now[2], zero}, "distance")}, "ahead");
+      run.packed = now[3];
+      run.sums = sums;
+      run.scales = scales_;
+      pack_run(b_, run, streams(), no_value,
+               [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
+      const int64_t bytes = run_pieces() * source_.bytes;
+      std::vector<Value> next = {
+          b_.add(now[0], run_pieces(), "first"), b_.add(now[1], bytes, "source"),
+          b_.add(now[2], (layout_.panel.fixed - 1) * bytes, "next"),
+          b_.add(now[3], run_pieces() * packed_piece_bytes(layout_), "packed")};
+      const int64_t scale_bytes = source_.has_scales ? bytes : run_pieces() * scale_bits_ / 8;
+      if (!is_long) next.push_back(b_.add(now[4], scale_bytes, "scales_from"));
+      return next;
+    });
+  }
 
   /// Scales of so many blocks, block by block.
-  void gather(Value from, Value stride, Value rows, Value count) const {
+  void gather(Value from, const Way& way, Value count) const {
     const int64_t bytes = scale_bits_ / 8;
     const int64_t pitch = source_.has_scales ? source_.bytes : bytes;
     const Value all = times(b_, count, layout_.panel.fixed * bytes);
-    b_.branch(rows, Compare::below, panel_, [&] {
+    b_.branch(way.rows, Compare::below, panel_, [&] {
       b_.op(OpCode::fill_bytes, {scales_, b_.constant(0), all});
     });
-    b_.loop("scales", rows, {from, scales_}, [&](const std::vector<Value>& row) {
+    b_.loop("scales", way.rows, {from, scales_}, [&](const std::vector<Value>& row) {
       b_.loop("scale", count, {row[0], row[1]}, [&](const std::vector<Value>& at) {
         const Value scale = b_.op(OpCode::load_scalar, {at[0]}, {.bits = scale_bits_}, "scale");
         b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
         return std::vector<Value>{b_.add(at[0], pitch), b_.add(at[1], layout_.panel.fixed * bytes)};
       });
-      return std::vector<Value>{plus(b_, {row[0], stride}), b_.add(row[1], bytes)};
+      return std::vector<Value>{plus(b_, {row[0], way.scale_stride}), b_.add(row[1], bytes)};
     });
   }
 
@@ -282,17 +374,19 @@ class BlockPanelPacker {
   const Layout& layout_;
   SourceBlocks source_;
   BlocksPacker blocks_;
-  Value nothing_, stride_, count_, panel_;
+  Value nothing_, stride_, panel_;
   int scale_bits_;
   Value copy_, scales_;
+  Value sums_;  ///< of the codes of a long block, i32
 };
 
 }  // namespace
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
   const auto way = way_of(layout, source, isa);
-  return way && CodeSums::possible(layout, isa) && layout.panel.fixed % isa.lanes32() == 0 &&
-         layout.panel.fixed % (way->tile.n + 1) == 0 && way->tile.k < layout.block &&
+  return way && field_index(layout, FieldKind::zero_points) < 0 &&
+         CodeSums::possible(layout, isa) && layout.panel.fixed % isa.lanes32() == 0 &&
+         layout.panel.fixed % (way->tile.n + 1) == 0 && way->tile.k < piece_of(layout) &&
          has_all(isa, {"xor", "fma", "cvt_i32_f32", "cvt_f16_f32", "cvt_bf16_f32"});
 }
 

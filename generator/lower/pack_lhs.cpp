@@ -1,7 +1,8 @@
-// Rows of f32, each with a scale and a zero point of its own, to panels of rows.
+// Rows of floats, each with a scale and a zero point of its own, or of codes, to panels of rows.
 #include "lower/pack_lhs.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tw {
 namespace {
@@ -32,9 +33,10 @@ Value kept_sum(Builder& b, Value sum) {
 
 class RowsPacker {
  public:
-  RowsPacker(Builder& b, const Layout& layout)
+  RowsPacker(Builder& b, const Layout& layout, ElementType from)
       : b_(b),
         layout_(layout),
+        from_(from),
         repeats_(layout.edge == Edge::last),
         one_row_(is_one_row(layout)),
         chunk_(std::max<int64_t>(256, layout.k_multiple)),
@@ -61,12 +63,13 @@ class RowsPacker {
     const Value rows = repeats_ ? panel_ : panel.rows;
     if (!repeats_ && !one_row_) clear(panel);
     for_rows(b_, panel, rows, repeats_, [&](Value r, Value floats) {
-      quantize_row(b_, floats, k_, tail_, how(r));
+      if (!is_coded()) quantize_row(b_, {floats, from_}, k_, tail_, how(r));
       b_.op(OpCode::store_scalar, {of_row(sums_, r), b_.constant(0)}, {.bits = 32});
     });
     if (one_row_) {
-      for_rows(b_, panel, rows, repeats_,
-               [&](Value r, Value floats) { put(r, floats, k_, panel.to); });
+      for_rows(b_, panel, rows, repeats_, [&](Value r, Value floats) {
+        put(r, {floats, from_}, k_, panel.to);
+      });
     } else {
       b_.stepped_loop("chunk", padded_, chunk_, {number(b_, 0, "first_k")}, [&](const auto& now) {
         put_chunk(panel, rows, now[0]);
@@ -89,6 +92,9 @@ class RowsPacker {
     });
   }
 
+  /// The rows are codes already.
+  [[nodiscard]] bool is_coded() const { return from_ == ElementType::i8; }
+
   /// How often a field's values stand there: layouts that keep no sums have none in this place.
   [[nodiscard]] Value copies(const Field& field) const {
     const bool sums = field.kind == FieldKind::sums;
@@ -108,7 +114,9 @@ class RowsPacker {
         smaller(b_, {less(b_, {k_, first_k}, "left"), b_.constant(chunk_)}, "count");
     const Value begin = plus(b_, {panel.to, codes_bytes(b_, layout_, first_k)}, "begin");
     for_rows(b_, panel, rows, repeats_, [&](Value r, Value floats) {
-      put(r, plus(b_, {floats, times(b_, first_k, 4)}, "floats"), count, codes_);
+      const Floats row{floats, from_};
+      const Value first = plus(b_, {floats, times(b_, first_k, row.bytes(1))}, "floats");
+      put(r, {first, from_}, count, codes_);
       const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
       const Value to =
           plus(b_, {begin, times(b_, r, layout_.order.kr * code_bytes(layout_))}, "to");
@@ -118,8 +126,9 @@ class RowsPacker {
 
   /// Codes of `count` floats of row r, and what pads them; adds to their sum. `to` is the place in
   /// the panel if it has only this row, or codes_.
-  void put(Value r, Value floats, Value count, Value to) const {
-    const Quantizer quantizer(b_, how(r), layout_.rounding);
+  void put(Value r, const Floats& floats, Value count, Value to) const {
+    std::optional<Quantizer> quantizer;
+    if (!is_coded()) quantizer.emplace(b_, how(r), layout_.rounding);
     const auto vectors = static_cast<size_t>(step_ / b_.isa().lanes32());
     const int64_t bytes = step_ * code_bytes(layout_);
     const Value whole =
@@ -127,19 +136,19 @@ class RowsPacker {
     const Value behind = plus(b_, {to, whole}, "behind");
     const Steps codes{to, one_row_ ? codes_ : behind, bytes};
     const std::vector<Value> zeros(vectors, b_.op(OpCode::zero));
-    const std::vector<Value> sums =
-        for_steps(b_, count, step_, {float_steps(b_, floats, count, step_, tail_), codes}, zeros,
-                  [&](const std::vector<Value>& now) {
-                    std::vector<Value> made;
-                    for (const Value x : load_floats(b_, now[0], static_cast<int64_t>(vectors))) {
-                      made.push_back(quantizer.code(x));
-                    }
-                    store_codes(b_, now[1], made, layout_.element);
-                    for (size_t i = 0; i < vectors; ++i) {
-                      made[i] = b_.op(OpCode::add, {now[2 + i], made[i]}, {.bits = 32}, "sum");
-                    }
-                    return made;
-                  });
+    const std::vector<Value> sums = for_steps(
+        b_, count, step_, {float_steps(b_, floats, count, step_, tail_), codes}, zeros,
+        [&](const std::vector<Value>& now) {
+          std::vector<Value> made;
+          for (const Value x : load_floats(b_, now[0], static_cast<int64_t>(vectors), from_)) {
+            made.push_back(quantizer ? quantizer->code(x) : x);
+          }
+          store_codes(b_, now[1], made, layout_.element);
+          for (size_t i = 0; i < vectors; ++i) {
+            made[i] = b_.op(OpCode::add, {now[2 + i], made[i]}, {.bits = 32}, "sum");
+          }
+          return made;
+        });
     const Value end = plus(b_, {to, times(b_, count, code_bytes(layout_))}, "end");
     if (one_row_) {
       b_.op(OpCode::copy_bytes, {behind, codes_, b_.op(OpCode::isub, {end, behind})});
@@ -166,16 +175,20 @@ class RowsPacker {
     const Combine add = [&](Value x, Value y) { return b_.op(OpCode::add, {x, y}, {.bits = 32}); };
     b_.op(OpCode::store, {lanes_, across(b_, combined(sums, add), add)});
     const Value sum = b_.op(OpCode::load_scalar, {lanes_}, {.bits = 32}, "sum");
-    // The zeros behind the last floats have codes, too.
-    const Value done = rounded_up(b_, count, step_, "done");
-    const Value zero_point =
-        b_.op(OpCode::load_scalar, {of_row(how_, r)},
-              {.bits = 32, .offset = offset(QuantizeParameter::zero_point)}, "zero_point");
-    const Value zeros = product(b_, {b_.op(OpCode::isub, {done, count}), zero_point});
+    const Value zeros = is_coded() ? b_.constant(0) : zeros_in_sum(r, count);
     const Value at = of_row(sums_, r, "sum_at");
     const Value before = b_.op(OpCode::load_scalar, {at}, {.bits = 32}, "before");
     const Value more = b_.op(OpCode::isub, {sum, zeros});
     b_.op(OpCode::store_scalar, {at, plus(b_, {before, more})}, {.bits = 32});
+  }
+
+  /// The zeros behind the last floats have codes, too.
+  [[nodiscard]] Value zeros_in_sum(Value r, Value count) const {
+    const Value done = rounded_up(b_, count, step_, "done");
+    const Value zero_point =
+        b_.op(OpCode::load_scalar, {of_row(how_, r)},
+              {.bits = 32, .offset = offset(QuantizeParameter::zero_point)}, "zero_point");
+    return product(b_, {b_.op(OpCode::isub, {done, count}), zero_point});
   }
 
   /// What stands behind the codes.
@@ -195,12 +208,21 @@ class RowsPacker {
     }
   }
   [[nodiscard]] Value value_of(FieldKind kind, Value r) const {
-    if (kind != FieldKind::sums) return kept_parameter(b_, how(r), kind);
+    if (kind != FieldKind::sums) return is_coded() ? given(kind) : kept_parameter(b_, how(r), kind);
     return kept_sum(b_, b_.op(OpCode::load_scalar, {of_row(sums_, r)}, {.bits = 32}, "sum"));
+  }
+  /// What codes mean, the same in all rows.
+  [[nodiscard]] Value given(FieldKind kind) const {
+    const Value numbers = b_.arg(ArgField::pack_lhs_zero_point);
+    const bool scale = kind == FieldKind::scales;
+    const Value value =
+        b_.op(OpCode::load_scalar, {numbers}, {.bits = 32, .offset = scale ? 4 : 0}, "given");
+    return scale ? value : b_.op(OpCode::isub, {b_.constant(0), value});
   }
 
   Builder& b_;
   const Layout& layout_;
+  const ElementType from_;
   const bool repeats_, one_row_;
   const int64_t chunk_;  ///< values of k that are quantized before they are put to their places
   const int64_t step_;
@@ -242,14 +264,15 @@ void for_rows(Builder& b, const Panel& panel, Value rows, bool repeats,
   });
 }
 
-Program lower_quantizing_packer(const std::string& name, const Layout& layout, const Isa& isa) {
+Program lower_quantizing_packer(const std::string& name, const Layout& layout, ElementType from,
+                                const Isa& isa) {
   Builder b(name, isa);
-  layout.block != 0 ? lower_pack_lhs_blocks(b, layout) : lower_pack_lhs_rows(b, layout);
+  layout.block != 0 ? lower_pack_lhs_blocks(b, layout, from) : lower_pack_lhs_rows(b, layout, from);
   return b.finish();
 }
 
-void lower_pack_lhs_rows(Builder& b, const Layout& layout) {
-  const RowsPacker packer(b, layout);
+void lower_pack_lhs_rows(Builder& b, const Layout& layout, ElementType from) {
+  const RowsPacker packer(b, layout, from);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
 }
 

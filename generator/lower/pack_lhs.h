@@ -1,4 +1,4 @@
-// Packers of activations that are quantized, from rows of f32.
+// Packers of activations that are quantized, from rows of floats, or that are codes.
 #pragma once
 
 #include "lower/pack_walk.h"
@@ -8,8 +8,8 @@ namespace tw {
 
 /// Rows with a scale and a zero point each, packed in panels without blocks; or with blocks.
 /// Sums and how often values stand there are the packer's arguments.
-void lower_pack_lhs_rows(Builder& b, const Layout& layout);
-void lower_pack_lhs_blocks(Builder& b, const Layout& layout);
+void lower_pack_lhs_rows(Builder& b, const Layout& layout, ElementType from);
+void lower_pack_lhs_blocks(Builder& b, const Layout& layout, ElementType from);
 
 /// Bytes of one code.
 inline int64_t code_bytes(const Layout& layout) {

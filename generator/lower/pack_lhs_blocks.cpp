@@ -1,4 +1,4 @@
-// Rows of f32 to panels of rows in blocks along k: sums of codes, and scales, for each block.
+// Rows of floats to panels of rows in blocks along k: sums of codes, and scales, for each block.
 // k is a multiple of the block, and that one of 32.
 #include <algorithm>
 #include <optional>
@@ -26,8 +26,11 @@ Number given(Builder& b, std::optional<int64_t> known, ArgField field) {
 class BlocksPacker {
  public:
   /// `usual`: of usual_block values, and of as many copies as the layout says.
-  BlocksPacker(Builder& b, const Layout& layout, bool usual, Value memory)
-      : b_(b), layout_(layout), by_rows_(!field_of(layout, FieldKind::scales).per_block) {
+  BlocksPacker(Builder& b, const Layout& layout, ElementType from, bool usual, Value memory)
+      : b_(b),
+        layout_(layout),
+        from_(from),
+        by_rows_(!field_of(layout, FieldKind::scales).per_block) {
     const auto number = [&](int64_t known, ArgField field) {
       return given(b, usual ? std::optional(known) : std::nullopt, field);
     };
@@ -107,7 +110,7 @@ class BlocksPacker {
   void pack_row(Value r, Value floats, Value to) const {
     if (by_rows_) {
       const Value k = b_.arg(ArgField::pack_k);
-      quantize_row(b_, floats, k, tail_, how_);
+      quantize_row(b_, {floats, from_}, k, tail_, how_);
       put_blocks(r, floats, to, blocks_);
       return;
     }
@@ -130,6 +133,10 @@ class BlocksPacker {
     return b_.loop("k", over(b_, block_.value, step, "steps"), inits, body);
   }
 
+  [[nodiscard]] Value floats_behind(Value at, int64_t step) const {
+    return b_.add(at, step * bits(from_) / 8, "x");
+  }
+
   /// Of `count` blocks, at most at_once.
   void find_parameters(Value floats, Value count) const {
     const Value magnitude = splat32(b_, 0x7fffffffU, "magnitude");
@@ -139,13 +146,12 @@ class BlocksPacker {
     b_.loop("range", count, {floats, largest_}, [&](const std::vector<Value>& now) {
       const auto done = for_block(step, {now[0]}, [&](const std::vector<Value>& at) {
         std::vector<Value> magnitudes;
-        for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32())) {
+        for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32(), from_)) {
           const Value positive = b_.op(OpCode::and_, {x, magnitude});
           magnitudes.push_back(b_.op(OpCode::fmin, {positive, infinity}));  // of a NaN: infinity
         }
         if (at.size() > 1) magnitudes.push_back(at[1]);
-        const Value next = b_.add(at[0], 4 * step, "x");
-        return std::vector<Value>{next, combined(magnitudes, larger)};
+        return std::vector<Value>{floats_behind(at[0], step), combined(magnitudes, larger)};
       });
       b_.op(OpCode::store, {now[1], across(b_, done[1], larger)});
       return std::vector<Value>{done[0], b_.add(now[1], 4, "largest")};
@@ -184,14 +190,14 @@ class BlocksPacker {
     const Value place = plus(b_, {to, times(b_, r, group)}, "place");
     const auto done = for_block(step, {floats, place}, [&](const std::vector<Value>& at) {
       std::vector<Value> made;
-      for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32())) {
+      for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32(), from_)) {
         made.push_back(quantizer.code(x));
       }
       store_codes(b_, one_row ? at[1] : codes_, made, layout_.element);
       if (at.size() > 2) made.push_back(at[2]);
       if (!one_row) put_codes(b_, layout_, panel_, at[1], codes_, b_.constant(step));
       const Value bytes = times(b_, panel_, step * code_bytes(layout_));
-      const Value next = b_.add(at[0], 4 * step, "x");
+      const Value next = floats_behind(at[0], step);
       return std::vector<Value>{next, plus(b_, {at[1], bytes}, "place"), combined(made, add)};
     });
     return {done[0], across(b_, done[2], add)};
@@ -250,6 +256,7 @@ class BlocksPacker {
 
   Builder& b_;
   const Layout& layout_;
+  const ElementType from_;
   const bool by_rows_;
   Number block_, sum_copies_, scale_copies_;
   Parameters how_{no_value, 0};
@@ -260,7 +267,7 @@ class BlocksPacker {
 
 }  // namespace
 
-void lower_pack_lhs_blocks(Builder& b, const Layout& layout) {
+void lower_pack_lhs_blocks(Builder& b, const Layout& layout, ElementType from) {
   const Value memory = b.scratch(BlocksPacker::Scratch(b.isa(), layout).parts.bytes());
   const auto differs = [&](ArgField field, int64_t usual) {
     return b.op(OpCode::isub, {b.arg(field), b.constant(usual)});
@@ -272,7 +279,7 @@ void lower_pack_lhs_blocks(Builder& b, const Layout& layout) {
   const Value copies = choose(b, {sums, one, scales}, "unusual_copies");
   const Value unusual = choose(b, {block, one, copies}, "unusual");
   const auto pack = [&](bool usual) {
-    const BlocksPacker packer(b, layout, usual, memory);
+    const BlocksPacker packer(b, layout, from, usual, memory);
     for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
   };
   b.branch(

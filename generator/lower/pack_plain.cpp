@@ -2,101 +2,13 @@
 // machines whose instructions do not move lanes, and for panels as wide as vectors.
 #include <algorithm>
 
+#include "lower/pack_place.h"
 #include "lower/pack_rhs.h"
+#include "lower/splat.h"
 #include "lower/widen.h"
 
 namespace tw {
 namespace {
-
-/// The digits of a value's address, in bits; of a layout, of one in a panel.
-struct Path {
-  std::vector<Axis> axes;
-  Length base;
-};
-
-Path path_of(const Part& root, FieldKind kind) {
-  FieldAxes field = flat(root, kind, 0);
-  if (root.over->argument) field.axes.insert(field.axes.begin(), *root.over);
-  return {field.axes, field.base};
-}
-
-/// Without the digits that values of k below `end` do not have.
-Path path_below(Path path, int64_t end) {
-  std::erase_if(path.axes, [&](const Axis& axis) {
-    return axis.dim == Dim::k && axis.step.at({1, 1}) >= end;
-  });
-  return path;
-}
-
-/// Only with the digit of k that has no end.
-Path path_far(Path path) {
-  std::erase_if(path.axes,
-                [&](const Axis& axis) { return axis.dim == Dim::k && axis.extent != rest; });
-  return path;
-}
-
-/// What one coordinate adds to an address.
-struct Place {
-  Value bytes = no_value;  ///< none: 0
-  Value high = no_value;   ///< 1 in the high nibble of a byte, 0 in the low one; none: not said
-};
-
-/// What addresses depend on, as the caller says it: read once.
-struct Given {
-  Builder& b;
-  Value stride = b.arg(ArgField::pack_source_stride);
-  Value segments = segments_of(b, "segments");  ///< of the vectors that panels are as wide as
-
-  [[nodiscard]] Value length(Length length) const {
-    if (length.is_fixed()) return b.constant(length.fixed);
-    return times(b, segments, length.vl + length.svl);
-  }
-};
-
-Value remainder(const Given& given, Value x, Length of) {
-  Builder& b = given.b;
-  if (of.is_fixed() && (of.fixed & (of.fixed - 1)) == 0) {
-    return b.op(OpCode::iand_imm, {x}, {.imm = of.fixed - 1});
-  }
-  const Value divisor = given.length(of);
-  return b.op(OpCode::isub, {x, product(b, {b.op(OpCode::idiv, {x, divisor}), divisor})});
-}
-
-/// coordinate / step % extent; the coarsest digit goes as far as the coordinate does.
-Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordinate) {
-  const bool single = axis.step == Length{1};
-  const Value steps =
-      single ? coordinate : given.b.op(OpCode::idiv, {coordinate, given.length(axis.step)});
-  return is_coarsest ? steps : remainder(given, steps, axis.extent);
-}
-
-Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
-  Builder& b = given.b;
-  Length coarsest = 0;
-  for (const Axis& axis : path.axes) {
-    if (axis.dim == dim && axis.step.at({3, 3}) > coarsest.at({3, 3})) coarsest = axis.step;
-  }
-  Place place;
-  const auto add = [&](Value more) {
-    place.bytes = place.bytes == no_value ? more : plus(b, {place.bytes, more});
-  };
-  for (const Axis& axis : path.axes) {
-    if (axis.dim != dim) continue;
-    const Value steps = digit(given, axis, axis.step == coarsest, coordinate);
-    if (axis.argument) {
-      add(product(b, {steps, given.stride}));
-    } else if (axis.stride.divisible(8)) {
-      add(product(b, {steps, given.length(axis.stride.divided(8))}));
-    } else if (axis.extent == Length{2}) {
-      const bool backwards = axis.stride.fixed < 0;
-      place.high = backwards ? b.op(OpCode::isub, {b.constant(1), steps}) : steps;
-    } else {
-      add(over(b, steps, 2));
-      place.high = remainder(given, steps, 2);
-    }
-  }
-  return place;
-}
 
 /// A row of a panel, where its first values are.
 struct Row {
@@ -118,30 +30,39 @@ class PlainPacker {
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
         // Whole lines of a row, and whatever shares a byte, or a scale.
-        at_once_(layout.block != 0       ? layout.block
-                 : block_of(source) != 0 ? block_of(source)
-                                         : std::max(32, 2 * layout.order.distance)),
+        at_once_(layout.block != 0 ? layout.block
+                 : block_of(source) != 0
+                     ? block_of(source)
+                     : std::max<int64_t>(32, depth_codes(layout) * layout.order.distance)),
         near_from_(path_below(from_, at_once_)),
-        near_to_(path_below(to_, at_once_)) {}
+        near_to_(path_below(to_, at_once_)),
+        block_(layout.block == 0         ? no_value
+               : has_long_blocks(layout) ? b.arg(ArgField::pack_block)
+                                         : b.constant(layout.block)) {}
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
-    b_.stepped_loop("k_part", padded_, at_once_, {number(b_, 0, "first_k")},
-                    [&](const std::vector<Value>& now) {
-                      const Value count = here(k_, now[0], "values");
-                      clear(panel, places, now[0], count);
-                      pack_part(panel, places, now[0], count);
-                      return std::vector<Value>{b_.add(now[0], at_once_, "first_k")};
-                    });
+    const auto part = [&](const std::vector<Value>& now) {
+      const Value count = here(k_, now[0], "values");
+      clear(panel, places, now[0], count);
+      pack_part(panel, places, now[0], count);
+      return std::vector<Value>{plus(b_, {now[0], most_}, "first_k")};
+    };
+    const std::vector<Value> inits = {number(b_, 0, "first_k")};
+    if (block_ == no_value) {
+      b_.stepped_loop("k_part", padded_, at_once_, inits, part);
+    } else {
+      b_.loop("block", blocks_in(padded_), inits, part);
+    }
   }
 
  private:
   [[nodiscard]] int element_bits() const { return bits(layout_.element); }
   [[nodiscard]] Value here(Value all, Value first_k, const char* name) const {
-    return smaller(b_, {less(b_, {all, first_k}), b_.constant(at_once_)}, name);
+    return smaller(b_, {less(b_, {all, first_k}), most_}, name);
   }
 
-  /// Code 0, and scales of 0, where values may be missing. Nibbles are then added.
+  /// Code 0, and scales of 0, where values may be missing. Codes that share a byte are then added.
   void clear(const Panel& panel, const PanelPlaces& places, Value first_k, Value count) const {
     const Value all = here(padded_, first_k, "places");
     const auto codes = [&] {
@@ -149,8 +70,8 @@ class PlainPacker {
       if (layout_.block != 0) {
         to = block(places, first_k, FieldKind::data);
         const Value scales = block(places, first_k, FieldKind::scales);
-        const int64_t bytes = bits(field_of(layout_, FieldKind::scales).type) / 8;
-        b_.op(OpCode::fill_bytes, {scales, b_.constant(0), given_.length(layout_.panel * bytes)});
+        const Value bytes = given_.length(block_field_bytes(layout_));
+        b_.op(OpCode::fill_bytes, {scales, b_.constant(0), bytes});
       } else {
         to = plus(b_, {to, codes_bytes(b_, layout_, first_k)});
       }
@@ -166,12 +87,15 @@ class PlainPacker {
 
   /// Where a field of a block is.
   [[nodiscard]] Value block(const PanelPlaces& places, Value first_k, FieldKind kind) const {
-    const Value blocks = over(b_, first_k, layout_.block);
+    const Value fields =
+        product(b_, {blocks_in(first_k), given_.length(block_field_bytes(layout_))});
     const Value at =
-        plus(b_, {places.codes, product(b_, {blocks, given_.length(block_bytes(layout_))})});
-    const auto index = static_cast<size_t>(field_index(layout_, kind));
-    const Length offset = field_offset(layout_, index, 0);
-    return offset == Length{} ? at : plus(b_, {at, given_.length(offset)});
+        plus(b_, {places.codes, plus(b_, {codes_bytes(b_, layout_, first_k), fields})});
+    return kind == FieldKind::data ? at : plus(b_, {at, codes_bytes(b_, layout_, block_)});
+  }
+
+  [[nodiscard]] Value blocks_in(Value k) const {
+    return b_.op(OpCode::idiv, {k, block_}, {}, "blocks");
   }
 
   /// Some values of k of all rows that exist.
@@ -179,9 +103,11 @@ class PlainPacker {
     b_.loop("row", panel.rows, {number(b_, 0, "row")}, [&](const std::vector<Value>& at) {
       const auto row = [&](Value number) {
         const Value column = plus(b_, {panel.row, number}, "column");
-        Row its{number, column,
-                moved(b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
-                moved(places.codes, to_, number, first_k, "to")};
+        Row its{
+            number, column, moved(b_.arg(ArgField::pack_source), from_, column, first_k, "from"),
+            block_ == no_value
+                ? moved(places.codes, to_, number, first_k, "to")
+                : moved(block(places, first_k, FieldKind::data), near_to_, number, first_k, "to")};
         if (converts(source_, layout_)) {
           its.scale = of_block(FieldKind::scales, column, first_k);
           its.minimum = of_block(FieldKind::minimums, column, first_k);
@@ -217,8 +143,8 @@ class PlainPacker {
   [[nodiscard]] Value move_row(const Row& row, const PanelPlaces& places, Value count) const {
     Value sum = places.sums != no_value ? number(b_, 0, "sum") : no_value;
     if (element_bits() < 8 && to_.axes.back().dim == Dim::k) {
-      const Value pairs = move_pairs(row.from, row.to, count, sum);
-      move_values(row.from, row.to, pairs, b_.op(OpCode::isub, {count, pairs}), sum);
+      const Value whole = move_bytes(row.from, row.to, count, sum);
+      move_values(row.from, row.to, whole, b_.op(OpCode::isub, {count, whole}), sum);
     } else {
       move_values(row.from, row.to, number(b_, 0, "k"), count, sum);
     }
@@ -267,15 +193,35 @@ class PlainPacker {
     return b_.op(OpCode::iand_imm, {x}, {.imm = 2 * half() - 1}, name);
   }
 
+  /// What `of_code` makes for a code of a byte, that of number `which`. They are numbered from
+  /// `first` on.
+  template <typename OfCode>
+  [[nodiscard]] Value chosen_code(Value which, int64_t first, int64_t count,
+                                  const OfCode& of_code) const {
+    if (count == 1) return of_code(first);
+    const int64_t half = count / 2;
+    const Value upper = chosen_code(which, first + half, half, of_code);
+    const Value bit = code_bit(which, half, 8 / source_bits());
+    return choose(b_, {bit, upper, chosen_code(which, first, half, of_code)}, "given");
+  }
+  /// A bit of a number below `end`.
+  [[nodiscard]] Value code_bit(Value number, int64_t bit, int64_t end) const {
+    return 2 * bit == end && bit == 1 ? number : b_.op(OpCode::iand_imm, {number}, {.imm = bit});
+  }
+  [[nodiscard]] int64_t source_bits() const { return bits(source_type()); }
+
   /// A value; a code as an unsigned number, which is half() more.
   [[nodiscard]] Value read(const Place& row, Value k) const {
     const Place from = at(row, near_from_, k);
     const int width = std::max(bits(source_type()), 8);
     const Value byte = b_.op(OpCode::load_scalar, {from.bytes}, {.bits = width}, "value");
     if (is_float(source_type())) return byte;
-    if (from.high == no_value) return code_bits(plus(b_, {byte, bias_}), "code");
-    const Value high = b_.op(OpCode::ishr, {byte}, {.imm = 4});
-    const Value given = choose(b_, {from.high, high, code_bits(byte, "")}, "given");
+    if (from.code == no_value) return code_bits(plus(b_, {byte, bias_}), "code");
+    const auto of_code = [&](int64_t number) {
+      if (number == 0) return code_bits(byte, "");
+      return b_.op(OpCode::ishr, {byte}, {.imm = number * source_bits()});
+    };
+    const Value given = chosen_code(from.code, 0, 8 / source_bits(), of_code);
     return code_bits(plus(b_, {given, bias_}), "code");
   }
 
@@ -293,8 +239,8 @@ class PlainPacker {
     const auto results = b_.loop("value", count, inits, [&](const std::vector<Value>& now) {
       const Value value = read(from, now[0]);
       const Place to = at(to_row, near_to_, now[0]);
-      if (to.high != no_value) {
-        add_nibble(to, value);
+      if (to.code != no_value) {
+        add_code(to, value);
       } else if (is_float(layout_.element)) {
         b_.op(OpCode::store_scalar, {to.bytes, value}, {.bits = element_bits()});
       } else {
@@ -308,48 +254,64 @@ class PlainPacker {
   }
 
   /// To what stands for code 0.
-  void add_nibble(const Place& to, Value code) const {
-    const auto more = [&](bool high) {
+  void add_code(const Place& to, Value code) const {
+    const int64_t count = byte_codes(layout_);
+    const auto more = [&](int64_t number) {
+      const bool high = number + 1 == count;
       const bool is_unsigned = high ? layout_.order.high_unsigned : layout_.order.low_unsigned;
-      return is_unsigned ? b_.add(code, -half()) : stored(code, high);
+      const Value low = is_unsigned ? b_.add(code, -half()) : stored(code, high);
+      return number == 0 ? low : b_.op(OpCode::ishl, {low}, {.imm = number * element_bits()});
     };
-    const Value high = b_.op(OpCode::ishl, {more(true)}, {.imm = 4});
+    const Value upper = chosen_code(to.code, count / 2, count / 2, more);
     const Value old = b_.op(OpCode::load_scalar, {to.bytes}, {.bits = 8}, "old");
-    const Value byte = plus(b_, {old, choose(b_, {to.high, high, more(false)})});
+    const Value bit = code_bit(to.code, count / 2, count);
+    const Value lower = chosen_code(to.code, 0, count / 2, more);
+    const Value byte = plus(b_, {old, choose(b_, {bit, upper, lower})});
     b_.op(OpCode::store_scalar, {to.bytes, byte}, {.bits = 8});
   }
 
-  /// Both codes of a byte at once, of all whole groups of bytes that are neighbors. Returns how
-  /// many values those are.
-  [[nodiscard]] Value move_pairs(const Place& from, const Place& to, Value count,
+  /// All codes of a byte at once, of all whole groups of bytes that are neighbors. Returns how many
+  /// values those are.
+  [[nodiscard]] Value move_bytes(const Place& from, const Place& to, Value count,
                                  Value& sum) const {
     const int64_t distance = to_.axes.back().step.fixed;
-    const Value pairs = times(b_, over(b_, count, 2 * distance), distance, "pairs");
+    const int64_t together = byte_codes(layout_);
+    const Value pairs = times(b_, over(b_, count, together * distance), distance, "pairs");
     const auto results = b_.loop("pair", pairs, {number(b_, 0, "pair"), sum}, [&](const auto& now) {
-      const Value group = times(b_, over(b_, now[0], distance), 2 * distance);
+      const Value group = times(b_, over(b_, now[0], distance), together * distance);
       const Value k = plus(b_, {group, remainder(given_, now[0], distance)}, "k");
-      const Value low = read(from, k);
-      const Value high = read(from, b_.add(k, distance, "far"));
-      const Value byte = plus(
-          b_, {stored(low, false), b_.op(OpCode::ishl, {stored(high, true)}, {.imm = 4})}, "byte");
+      std::vector<Value> codes = {read(from, k)};
+      for (int64_t i = 1; i < together; ++i) {
+        codes.push_back(read(from, b_.add(k, i * distance, "far")));
+      }
+      Value byte = stored(codes.front(), false);
+      Value total = codes.front();
+      for (int64_t i = 1; i < together; ++i) {
+        const Value high = stored(codes[static_cast<size_t>(i)], i + 1 == together);
+        const Value moved = b_.op(OpCode::ishl, {high}, {.imm = i * element_bits()});
+        byte = plus(b_, {byte, moved}, "byte");
+      }
       b_.op(OpCode::store_scalar, {at(to, near_to_, k).bytes, byte}, {.bits = 8});
-      const Value codes = b_.add(plus(b_, {low, high}), -2 * half());
-      return std::vector<Value>{b_.add(now[0], 1, "pair"), plus(b_, {now[1], codes}, "sum")};
+      for (int64_t i = 1; i < together; ++i)
+        total = plus(b_, {total, codes[static_cast<size_t>(i)]});
+      total = b_.add(total, -together * half());
+      return std::vector<Value>{b_.add(now[0], 1, "pair"), plus(b_, {now[1], total}, "sum")};
     });
     sum = results[1];
-    return times(b_, pairs, 2, "k");
+    return times(b_, pairs, together, "k");
   }
 
   [[nodiscard]] Place at(const Place& row, const Path& path, Value k) const {
     Place at = place(given_, path, Dim::k, k);
     at.bytes = at.bytes == no_value ? row.bytes : plus(b_, {row.bytes, at.bytes});
-    if (at.high == no_value) at.high = row.high;
+    if (at.code == no_value) at.code = row.code;
     return at;
   }
 
   void add_sum(Value at, Value sum) const {
     const Value old = b_.op(OpCode::load_scalar, {at}, {.bits = 32}, "old");
-    const Value more = times(b_, sum, field_of(layout_, FieldKind::sums).factor);
+    const Value more =
+        times(b_, sum, layout_.fields[static_cast<size_t>(sums_index(layout_))].factor);
     b_.op(OpCode::store_scalar, {at, plus(b_, {old, more})}, {.bits = 32});
   }
 
@@ -361,16 +323,40 @@ class PlainPacker {
     if (block_of(source_) != 0) {
       from = block_field(FieldKind::scales, column, first_k, "scale_from");
     } else {
-      const Value stride = b_.arg(ArgField::pack_scale_stride);
-      from = plus(b_, {b_.arg(ArgField::pack_scales), product(b_, {column, stride})});
-      from = plus(b_, {from, times(b_, over(b_, first_k, layout_.block), bytes)}, "scale_from");
+      from = beside(ArgField::pack_scales, column, first_k, "scale_from");
     }
     const Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
-    b_.op(OpCode::store, {plus(b_, {scales, times(b_, row, bytes)}), kept});
+    const Value kept_at = plus(b_, {scales, times(b_, row, bytes)});
+    b_.op(OpCode::store, {kept_at, kept});
+    if (field_index(layout_, FieldKind::zero_points) >= 0) {
+      keep_zero_point(plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), first_k, column);
+    }
     const Value real = widened(b_, kept, type);
     const Value codes = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
     const Value old = b_.op(OpCode::load, {at}, {}, "old");
     b_.op(OpCode::store, {at, b_.op(OpCode::fma, {codes, real, old}, {}, "total")});
+  }
+
+  /// Behind the scales, of their type; without an array of them, 0.
+  void keep_zero_point(Value to, Value first_k, Value column) const {
+    const Value bytes = b_.constant(bits(field_of(layout_, FieldKind::zero_points).type) / 8);
+    b_.branch(
+        b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0),
+        [&] {
+          const Value from = beside(ArgField::pack_zero_points, column, first_k, "zero_from");
+          b_.op(OpCode::copy_bytes, {to, from, bytes});
+        },
+        [&] {
+          b_.op(OpCode::fill_bytes, {to, b_.constant(0), bytes});
+        });
+  }
+
+  /// Where a column's block has its value in an array beside the weights.
+  [[nodiscard]] Value beside(ArgField array, Value column, Value first_k, const char* name) const {
+    const int64_t bytes = bits(field_of(layout_, FieldKind::scales).type) / 8;
+    const Value stride = b_.arg(ArgField::pack_scale_stride);
+    const Value from = plus(b_, {b_.arg(array), product(b_, {column, stride})});
+    return plus(b_, {from, times(b_, blocks_in(first_k), bytes)}, name);
   }
 
   /// Where a field of a source's block is.
@@ -407,9 +393,12 @@ class PlainPacker {
 
   /// Values that become floats of the layout's type, one by one.
   void convert(const Row& row, Value count) const {
+    const bool rounds = layout_.element == ElementType::bf16;
+    const Value below_half = rounds ? splat32(b_, 0x7fff, "below_half") : no_value;
     b_.loop("value", count, {number(b_, 0, "k")}, [&](const std::vector<Value>& now) {
       Value value = real(row, now[0]);
       if (layout_.element == ElementType::f16) value = b_.op(OpCode::cvt_f32_f16, {value});
+      if (layout_.element == ElementType::bf16) value = to_bf16(b_, value, below_half);
       b_.op(OpCode::store, {at(row.to, near_to_, now[0]).bytes, value});
       return std::vector<Value>{b_.add(now[0], 1, "k")};
     });
@@ -431,6 +420,8 @@ class PlainPacker {
   Value bias_, k_, padded_;
   int64_t at_once_;
   Path near_from_, near_to_;  ///< of values of k that are packed at once
+  Value block_;               ///< values of one; none: there are no blocks
+  Value most_ = block_ == no_value ? b_.constant(at_once_) : block_;  ///< values at once
 };
 
 /// Rows of the source are rows of panels: floats from k x n.

@@ -5,7 +5,7 @@
 namespace tw {
 bool is_plain_panel(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
-  const int sums = field_index(layout, FieldKind::sums);
+  const int sums = sums_index(layout);
   const bool nibbles = layout.element == ElementType::i4 && layout.order.pair != NibblePair::none;
   if ((!nibbles && layout.element != ElementType::i8) || layout.block != 0 ||
       !layout.panel.is_fixed() || data < 0 || sums < data) {
@@ -78,6 +78,7 @@ Program lower_packer(const std::string& name, const Layout& layout, const Source
   } else {
     rows_are_k(source) ? lower_pack_kxn(b, layout, source) : lower_pack_nxk(b, layout, source);
   }
+  if (field_index(layout, FieldKind::sums) != sums_index(layout)) finish_columns(b, layout);
   return b.finish();
 }
 

@@ -24,6 +24,9 @@ bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa)
 void lower_pack_blocks(Builder& b, const Layout& layout, const Source& source);
 /// Value by value.
 void lower_pack_plain(Builder& b, const Layout& layout, const Source& source);
+/// For static activations, of columns that are packed: their sums become the bias, and scales those
+/// of the outputs.
+void finish_columns(Builder& b, const Layout& layout);
 
 /// True when the ISA has every operation, written as in `means:`, "zip_lo.32".
 bool has_all(const Isa& isa, std::initializer_list<const char*> operations);
@@ -64,7 +67,7 @@ struct PackedStore {
 
 /// Values of k in one group: what the bytes of one column, kr of them, hold.
 inline int64_t group_k(const Layout& layout) {
-  return layout.order.kr * (layout.order.pair == NibblePair::depth ? 2 : 1);
+  return layout.order.kr * depth_codes(layout);
 }
 /// Nibbles of a byte are further apart in k than the bytes that stay together.
 inline bool is_apart(const Layout& layout) {

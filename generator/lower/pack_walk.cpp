@@ -91,6 +91,16 @@ Value field_bytes(Builder& b, const Layout& layout) {
   return length(b, layout.panel * 4);
 }
 
+/// Bytes of all blocks of so many values of k.
+Value blocks_bytes(Builder& b, const Layout& layout, Value k) {
+  if (!has_long_blocks(layout)) {
+    return product(b, {over(b, k, layout.block), length(b, block_bytes(layout))});
+  }
+  const Value blocks = b.op(OpCode::idiv, {k, b.arg(ArgField::pack_block)}, {}, "blocks");
+  return plus(
+      b, {codes_bytes(b, layout, k), product(b, {blocks, length(b, block_field_bytes(layout))})});
+}
+
 /// Calls f(field, its place) for all in memory order.
 template <typename F>
 void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f) {
@@ -107,12 +117,14 @@ void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f)
     if (!is_repeated(field)) {
       at = plus(b, {at, field_bytes(b, layout)}, next);
     } else if (!is_repeated(following)) {
-      const Value bytes =
-          blocks ? product(b, {over(b, padded, layout.block), length(b, block_bytes(layout))})
-                 : codes_bytes(b, layout, padded);
+      const Value bytes = blocks ? blocks_bytes(b, layout, padded) : codes_bytes(b, layout, padded);
       at = plus(b, {at, bytes}, next);
     }
   }
+}
+
+bool is_summed(const Layout& layout, const Field& field) {
+  return &field - layout.fields.data() == sums_index(layout);
 }
 
 /// The last column's value again, for those that do not exist.
@@ -135,11 +147,16 @@ void divide(Builder& b, const Layout& layout, const Field& field, Value at) {
   }
 }
 
+/// The caller's array of such a field.
+ArgField argument(FieldKind kind) {
+  if (kind == FieldKind::zero_points) return ArgField::pack_zero_points;
+  return kind == FieldKind::bias ? ArgField::pack_bias : ArgField::pack_scales;
+}
+
 /// One float a column from an array of the caller's, if there is one.
 void write_floats(Builder& b, const Layout& layout, const Field& field, const Panel& panel,
                   Value at) {
-  const bool bias = field.kind == FieldKind::bias;
-  const Value from = b.arg(bias ? ArgField::pack_bias : ArgField::pack_scales);
+  const Value from = b.arg(argument(field.kind));
   const Value all = field_bytes(b, layout);
   const auto given = [&] {
     const Value bytes = times(b, panel.rows, 4, "given_bytes");
@@ -183,7 +200,8 @@ PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value t
   PanelPlaces places;
   for_fields(b, layout, padded, to, [&](const Field& field, Value at) {
     if (field.kind == FieldKind::data) places.codes = at;
-    if (field.kind == FieldKind::sums) places.sums = at;
+    if (is_summed(layout, field)) places.sums = at;
+    if (field.kind == FieldKind::scales) places.scales = at;
   });
   return places;
 }
@@ -193,7 +211,7 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
   for_fields(b, layout, padded, panel.to, [&](const Field& field, Value at) {
     if (field.kind == FieldKind::data) {
       places.codes = at;
-    } else if (field.kind == FieldKind::sums) {
+    } else if (is_summed(layout, field)) {
       places.sums = at;
       b.op(OpCode::fill_bytes, {at, b.constant(0), field_bytes(b, layout)});
     } else {
@@ -205,12 +223,6 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
 
 Value given_offset(Builder& b, const Layout& layout, const Source& source) {
   return is_given(layout, source) ? told_offset(b) : b.constant(offset_of(source));
-}
-
-int64_t offset_bits(const Layout& layout) {
-  const DataOrder& order = layout.order;
-  if (order.pair == NibblePair::none) return order.low_unsigned ? 0x80 : 0;
-  return (order.low_unsigned ? 0x08 : 0) | (order.high_unsigned ? 0x80 : 0);
 }
 
 Value no_codes(Builder& b, const Layout& layout, const Source& source) {

@@ -68,7 +68,7 @@ void for_panels(Builder& b, const Layout& layout, const std::function<void(const
 
 /// Where a panel's codes and sums are.
 struct PanelPlaces {
-  Value codes = no_value, sums = no_value;
+  Value codes = no_value, sums = no_value, scales = no_value;
 };
 PanelPlaces panel_places(Builder& b, const Layout& layout, Value padded, Value to);
 
@@ -77,8 +77,6 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
 
 /// What a source adds to codes: what it says, or 8 where the caller says that nibbles are unsigned.
 Value given_offset(Builder& b, const Layout& layout, const Source& source);
-/// What the layout's offsets add to the codes of a byte.
-int64_t offset_bits(const Layout& layout);
 /// What a source byte holds where there are no codes.
 Value no_codes(Builder& b, const Layout& layout, const Source& source);
 /// Bits of a source byte that differ from what the layout wants, as a vector; none: floats.

@@ -6,6 +6,7 @@
 #include "lower/pack_lanes.h"
 #include "lower/pack_rhs.h"
 #include "lower/splat.h"
+#include "lower/widen.h"
 
 namespace tw {
 namespace {
@@ -16,17 +17,22 @@ constexpr int64_t most_vectors = 4;  // of floats in one step: 4 x i32 make one 
 bool has_single_lanes(const Isa& isa) {
   return isa.lanes32() == 1 && isa.has(OpCode::store_lane, 8);
 }
-bool saturates(const Isa& isa) {
-  return isa.has(OpCode::narrow_32_8) && isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
-}
 bool has_pairs(const Isa& isa) {
   return has_all(isa, {"narrow_pair.32", "narrow_pair.16"}) &&
          (segments(isa) == 1 || (segments(isa) == 2 && isa.has(OpCode::permute_64)));
 }
+/// Four vectors become one.
+bool has_fours(const Isa& isa) {
+  return has_pairs(isa) || has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
+}
+/// Else one becomes a quarter.
+bool has_quarters(const Isa& isa) {
+  return !has_fours(isa) && isa.has(OpCode::narrow_32_8) &&
+         isa.has(OpCode::store, 0, isa.vector_bytes.divided(4));
+}
 bool can_store_codes(const Isa& isa, ElementType element) {
   if (element == ElementType::i16) return has_pairs(isa);
-  return has_single_lanes(isa) || saturates(isa) || has_pairs(isa) ||
-         has_all(isa, {"uzp_even.8", "uzp_even.16", "store"});
+  return has_single_lanes(isa) || has_fours(isa) || has_quarters(isa);
 }
 
 bool can_combine_lanes(const Isa& isa) {
@@ -146,9 +152,10 @@ void store_row_parameters(Builder& b, const Parameters& to, Value lowest, Value 
 
 }  // namespace
 
-bool can_quantize(const Layout& layout, const Isa& isa) {
-  return isa.can_print_c && isa.vector_bytes.is_fixed() && can_store_codes(isa, layout.element) &&
-         can_combine_lanes(isa) && isa.has(conversion(layout.rounding)) &&
+bool can_quantize(const Layout& layout, ElementType from, const Isa& isa) {
+  return isa.can_print_c && isa.vector_bytes.is_fixed() && can_widen(isa, from) &&
+         can_store_codes(isa, layout.element) && can_combine_lanes(isa) &&
+         isa.has(conversion(layout.rounding)) &&
          has_all(isa, {"load", "store", "zero", "fmin", "fmax", "fmul", "fadd", "fsub", "fdiv",
                        "add.32", "sub.32", "mul.32", "sar.32", "and", "xor", "load_dup.32",
                        "cvt_f32_i32", "cvt_i32_f32"});
@@ -157,7 +164,7 @@ bool can_quantize(const Layout& layout, const Isa& isa) {
 int64_t quantize_step(const Isa& isa, int64_t together) {
   if (has_single_lanes(isa)) return 1;
   const int64_t most = range_step(isa);
-  return saturates(isa) ? std::min(most, together) : most;
+  return has_quarters(isa) ? std::min(most, together) : most;
 }
 
 int64_t range_step(const Isa& isa) {
@@ -215,10 +222,12 @@ Value Quantizer::code(Value x) const {
   return b_.op(OpCode::add, {rounded, zero_point_}, {.bits = 32});
 }
 
-std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors) {
+std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors, ElementType from) {
+  const Length bytes = lanes_bytes(b.isa(), from);
   std::vector<Value> x;
   for (int64_t i = 0; i < vectors; ++i) {
-    x.push_back(b.op(OpCode::load, {pointer}, {.offset = b.isa().vector_bytes * i}, "x"));
+    const Value loaded = b.op(OpCode::load, {pointer}, {.offset = bytes * i, .bytes = bytes}, "x");
+    x.push_back(widened(b, loaded, from, "x"));
   }
   return x;
 }
@@ -226,7 +235,7 @@ std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors) {
 void store_codes(Builder& b, Value pointer, const std::vector<Value>& codes, ElementType element) {
   const bool wide = element == ElementType::i16;
   const bool single = has_single_lanes(b.isa());
-  const bool quarters = !wide && !single && saturates(b.isa());
+  const bool quarters = !wide && !single && has_quarters(b.isa());
   const size_t together = single || quarters ? 1 : wide ? 2 : 4;
   for (size_t i = 0; i < codes.size(); i += together) {
     const auto at = static_cast<int64_t>(i) * b.isa().lanes32() * bits(element) / 8;
@@ -297,23 +306,25 @@ std::vector<Value> for_steps(Builder& b, Value count, int64_t step,
   return {done.begin() + 1 + first_carried, done.end()};
 }
 
-Steps float_steps(Builder& b, Value row, Value count, int64_t step, Value tail) {
+Steps float_steps(Builder& b, const Floats& row, Value count, int64_t step, Value tail) {
   const Value whole = times(b, over(b, count, step, "whole_steps"), step, "whole");
   const Value rest = b.op(OpCode::isub, {count, whole}, {}, "rest");
   b.branch(rest, Compare::not_equal, b.constant(0), [&] {
-    b.op(OpCode::fill_bytes, {tail, b.constant(0), b.constant(4 * step)});
-    b.op(OpCode::copy_bytes, {tail, plus(b, {row, times(b, whole, 4)}), times(b, rest, 4)});
+    b.op(OpCode::fill_bytes, {tail, b.constant(0), b.constant(row.bytes(step))});
+    const int64_t bytes = row.bytes(1);
+    b.op(OpCode::copy_bytes,
+         {tail, plus(b, {row.first, times(b, whole, bytes)}), times(b, rest, bytes)});
   });
-  return {row, tail, 4 * step};
+  return {row.first, tail, row.bytes(step)};
 }
 
-void quantize_row(Builder& b, Value row, Value count, Value tail, const Parameters& to) {
+void quantize_row(Builder& b, const Floats& row, Value count, Value tail, const Parameters& to) {
   const int64_t step = range_step(b.isa());
   const Steps floats = float_steps(b, row, count, step, tail);
   const Value zero = b.op(OpCode::zero);
   const std::vector<Value> zeros(3 * most_vectors, zero);
   const auto found = for_steps(b, count, step, {floats}, zeros, [&](const std::vector<Value>& now) {
-    const std::vector<Value> x = load_floats(b, now[0], most_vectors);
+    const std::vector<Value> x = load_floats(b, now[0], most_vectors, row.type);
     std::vector<Value> next;
     for (size_t i = 0; i < x.size(); ++i) {
       next.push_back(b.op(OpCode::fmin, {x[i], now[1 + 3 * i]}, {}, "lowest"));

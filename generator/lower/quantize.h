@@ -1,4 +1,4 @@
-// Rows and blocks of f32 become codes: their ranges, how they are quantized, the codes.
+// Rows and blocks of floats become codes: their ranges, how they are quantized, the codes.
 #pragma once
 
 #include <functional>
@@ -55,7 +55,8 @@ class Quantizer {
   Value factor_, lowest_, highest_, zero_point_, base_ = no_value;
 };
 
-std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors);
+/// Vectors of values of type `from`, as f32.
+std::vector<Value> load_floats(Builder& b, Value pointer, int64_t vectors, ElementType from);
 
 /// i32 lanes as codes of `element`, in order.
 void store_codes(Builder& b, Value pointer, const std::vector<Value>& codes, ElementType element);
@@ -79,11 +80,18 @@ std::vector<Value> for_steps(Builder& b, Value count, int64_t step,
                              const std::vector<Steps>& memory, const std::vector<Value>& carried,
                              const Builder::Body& body);
 
-/// The floats at `row`; those behind the last whole step are copied to `tail`, with zeros behind
-/// them.
-Steps float_steps(Builder& b, Value row, Value count, int64_t step, Value tail);
+/// Floats of one type that lie one after the other.
+struct Floats {
+  Value first;
+  ElementType type;
 
-/// The parameters of `count` floats at `row`; `tail` is memory for a step of them.
-void quantize_row(Builder& b, Value row, Value count, Value tail, const Parameters& to);
+  [[nodiscard]] int64_t bytes(int64_t count) const { return count * bits(type) / 8; }
+};
+
+/// `count` floats; those behind the last whole step are copied to `tail`, with zeros behind them.
+Steps float_steps(Builder& b, const Floats& row, Value count, int64_t step, Value tail);
+
+/// The parameters of `count` floats; `tail` is memory for a step of them.
+void quantize_row(Builder& b, const Floats& row, Value count, Value tail, const Parameters& to);
 
 }  // namespace tw

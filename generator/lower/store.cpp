@@ -33,6 +33,7 @@ class OutputWriter {
  public:
   OutputWriter(const Tile1& t, Rows sums) : t_(t), b_(t.b), sums_(std::move(sums)) {
     if (has_field(t.lhs, FieldKind::zero_points)) add_zero_points(t, sums_);
+    if (has_field(t.rhs, FieldKind::zero_points)) take_column_zero_points(t, sums_);
     if (has_field(t.rhs, FieldKind::scales)) {
       scales_ = load_columns(t, field_pointers(t, t.rhs, FieldKind::scales), "scale");
     }
@@ -65,7 +66,7 @@ class OutputWriter {
       by.row = load_dup32(t_, lhs_row(t_, row_scales_, row, FieldKind::scales),
                           fmt::format("scale_row_{}", row));
     }
-    if (!scales_.empty()) by.column = scales_[j];
+    if (!scales_.empty()) (is_float(*t_.v.family.lhs) ? by.row : by.column) = scales_[j];
     return output_->scaled(sums_[r][j], by, bias);
   }
 

@@ -28,7 +28,8 @@ struct Panels1D {
 /// what lies ahead, so that memory is read evenly.
 struct Ahead {
   std::vector<Value> cursors;  ///< a panel each: where the next tile's prefetches begin
-  Value step = no_value;       ///< bytes that they move on in an iteration of the hot loop
+  Value step = no_value;       ///< bytes that they move on in an iteration of the hot loop ...
+  Value beside = no_value;     ///< ... and at the end of a long block
 };
 
 struct Tile1 {
@@ -41,6 +42,7 @@ struct Tile1 {
   Value n_left = no_value;        ///< columns likewise
   Value dst = no_value;           ///< the tile's first output
   Value column_bytes = no_value;  ///< of its first column, in a row of f32, as the bias is
+  Value blocks = no_value;        ///< in k; none: there are no long ones
   Ahead* ahead = nullptr;         ///< k_loop() leaves where it got to; null: no far prefetches
 
   [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
@@ -69,9 +71,14 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
 /// With blocks: what the scales of a tile that is a part of a panel are further away than its codes
 /// from where the whole panel's are, in bytes; no_value: nothing.
 Value scales_beyond_codes(const Tile1& t);
-/// From such a pointer: where the code of (row of the panel part, k) is, k a multiple of kr.
+/// Of so many values of k of one panel.
+Value code_bytes(const Tile1& t, const Layout& layout, Value k);
+/// From the start of a panel, or of a block, to its codes.
+Length codes_in_block(const Layout& layout);
+/// From such a pointer, of long blocks from where a block's codes begin: where the code of (row of
+/// the panel part, k) is, k a multiple of kr.
 Length code_offset(const Layout& layout, int64_t row, int64_t k);
-/// Bytes of codes (with blocks: of everything) that `k` values of one panel take.
+/// Bytes of codes (of short blocks: of everything) that `k` values of one panel take.
 Length step_bytes(const Layout& layout, int64_t k);
 /// Where row `row` of the tile keeps its value of an lhs field, given field_pointers.
 Place lhs_row(const Tile1& t, const std::vector<Value>& pointers, int64_t row, FieldKind kind);
@@ -93,25 +100,26 @@ Value load_segment(const Tile1& t, const Place& at, const std::string& name, Rol
 /// One vector of packed codes of the tile, from value k on after the cursors.
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
                  int64_t vectors_in_panel);
-/// Decodes vectors whose bytes belong to one column each: two nibbles (NibblePair::depth) or one
-/// code of 8 bits.
+/// Decodes vectors whose bytes belong to one column each: several codes (NibblePair::depth) or one
+/// of 8 bits.
 class Decoder {
  public:
   explicit Decoder(const Layout& rhs)
-      : nibbles_(rhs.order.pair == NibblePair::depth), signed_(!rhs.order.low_unsigned) {}
+      : bits_(8 / static_cast<int>(depth_codes(rhs))), signed_(!rhs.order.low_unsigned) {}
   /// Operands of a multiplication in a vector, DataOrder::distance of k apart.
-  [[nodiscard]] int64_t operands() const { return nibbles_ ? 2 : 1; }
+  [[nodiscard]] int64_t operands() const { return 8 / bits_; }
   /// Makes what every vector needs, before any loop over k.
   void prepare(const Tile1& t);
-  /// Those operands: of nibbles unsigned code + 8, or signed 16 * code, of bytes the bytes, as the
+  /// Those operands: unsigned codes, or of signed nibbles 16 * code; of bytes the bytes, as the
   /// layout has them.
   [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
 
  private:
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
-  [[nodiscard]] std::vector<Value> low_nibbles(const Tile1& t, Value raw, int64_t vector) const;
+  [[nodiscard]] std::vector<Value> low_codes(const Tile1& t, Value raw, int64_t vector) const;
 
-  bool nibbles_, signed_;
+  int bits_;  ///< of a code
+  bool signed_;
   Value mask_ = no_value;
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
@@ -121,6 +129,8 @@ Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row
 Value start_of(const Tile1& t, const Start& start, const std::string& name);
 /// Minus the start of the row whose sum of codes is there; start_factor() says how much that is.
 Value negated_start(const Tile1& t, const Place& sum);
+/// Minus the row's (or its block's) sum of codes in every lane, of what the layout keeps there.
+Value negated_codes(const Tile1& t, const Place& sum);
 /// Adds up the independent sets: accumulators are [set][one].
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets);
 /// Sums over the high nibbles, from sums over the raw bytes (16 * high + low + 8) and over the low
@@ -153,13 +163,22 @@ class Multiplier : public Accumulation {
   virtual std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& scales);
   /// ... and from where the rows' scales are ...
   virtual std::vector<Value> row_scales(const Tile1& t, const std::vector<Place>& rows);
+  /// ... and, where columns have zero points, what those are multiplied by to be added before:
+  /// minus the sums of codes of the rows' blocks, from where those are (as for start()) ...
+  virtual std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows);
   /// ... and all blocks' scaled sums, row-major.
   virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
 };
+/// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
+bool has_raw_blocks(const Variant& v);
 /// Bits of 1.5 * 2^23 where the lhs sums make floats of the accumulators (float_base), else 0.
 uint32_t base_of_sums(const Variant& v);
-/// High and low sums of raw bytes as f32: 16 * high + low - low, and low without the base.
+/// High and low sums of raw bytes as f32: 16 * high + low - low, and low without the base;
+/// no_value: they are no floats yet.
 std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value base);
+/// What zero points of either are multiplied by: minus the sum of codes as f32, 16 times and once,
+/// from vectors that accumulators start from.
+std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base);
 /// Every other vector, of high nibbles, 16 times less.
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
@@ -208,13 +227,17 @@ std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
                                 const std::vector<Start>& starts);
 
 // epilogue_block.cpp
-/// Where a field that stands in every block is, from the block's start.
+/// Where a field that stands in every block is, from the block's start; behind the codes of long
+/// blocks from their end.
 Length block_field(const Layout& layout, FieldKind kind);
-/// One vector of the block's column scales as f32; `rhs`: cursors at the block, moved by
-/// scales_beyond_codes().
-Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector);
+/// One vector of the block's column scales (or zero points) as f32; `rhs`: cursors at the block (at
+/// the end of long ones), moved by scales_beyond_codes().
+Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                   FieldKind kind = FieldKind::scales);
+/// Whether a field of long blocks stands behind their codes.
+bool is_behind_codes(const Layout& layout, FieldKind kind);
 /// Values of k in blocks.
-Value count_blocks(const Tile1& t);
+Value count_blocks(const Tile1& t, const std::string& name = "blocks");
 
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns
@@ -227,11 +250,19 @@ struct KLoop {
   int64_t k = 0;       ///< values of k that an iteration handles
   int64_t groups = 1;  ///< calls of the body in an iteration
   bool hot = true;
+  Length rhs_bytes = 0;  ///< that the rhs cursors move on in an iteration; 0: by those values of k
 };
 struct KState {
   std::vector<Value> lhs, rhs, carried;
 };
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
+/// A loop over long blocks: the body gets cursors at a block's start, leaves them at the end of its
+/// codes, and returns the next carried values.
+using BlockBody = std::function<std::vector<Value>(KState& block)>;
+KState block_loop(const Tile1& t, Value count, const KState& start, const BlockBody& body);
+/// The loop over k of one of them, which moves its cursors; returns what `carried` becomes.
+std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
+                              const std::vector<Value>& carried, const KBody& body);
 
 // store.cpp
 /// Fetches the tile's output lines before its k loop, so that the stores behind it do not wait.

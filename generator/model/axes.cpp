@@ -147,33 +147,34 @@ FieldAxes dense(FieldKind kind, ElementType type, const std::vector<Axis>& slowe
   return field;
 }
 
-/// Columns of a vector's high nibbles, where the low ones are other columns.
-Length half_columns(const Layout& layout) {
+/// Columns of a vector's highest codes, where the others are other columns.
+Length digit_columns(const Layout& layout) {
   const int64_t columns = 16 / layout.order.kr;
   if (layout.panel.vl != 0) return {0, columns};
   return layout.panel.svl != 0 ? Length{0, 0, columns} : Length{columns};
 }
 
-/// The digit that tells the two nibbles of a byte apart, the low one first. Its bits are the
-/// lowest.
-std::optional<Axis> nibble_digit(const Layout& layout) {
+/// The digit that tells the codes of a byte apart, the low one first. Its bits are the lowest.
+std::optional<Axis> byte_digit(const Layout& layout) {
   const DataOrder& order = layout.order;
-  if (order.pair == NibblePair::depth) return Axis{Dim::k, 2, order.distance};
-  if (order.pair == NibblePair::column) return Axis{Dim::n, 2, half_columns(layout), -1};
-  if (order.pair == NibblePair::next) return Axis{Dim::k, 2, 1};
+  const int64_t codes = byte_codes(layout);
+  if (order.pair == NibblePair::depth) return Axis{Dim::k, codes, order.distance};
+  if (order.pair == NibblePair::column) return Axis{Dim::n, codes, digit_columns(layout), -1};
+  if (order.pair == NibblePair::next) return Axis{Dim::k, codes, 1};
   return std::nullopt;
 }
 
 void set_offsets(const Layout& layout, FieldAxes& data) {
   const DataOrder& order = layout.order;
+  const int half = 1 << (bits(layout.element) - 1);
+  const int low = order.low_unsigned ? half : 0;
+  const int high = order.high_unsigned ? half : 0;
   if (order.pair == NibblePair::none) {
-    data.offset = order.low_unsigned ? 128 : 0;
+    data.offset = low;
     return;
   }
-  Axis digit = *nibble_digit(layout);
+  Axis digit = *byte_digit(layout);
   const bool high_first = digit.stride.fixed < 0;
-  const int low = order.low_unsigned ? 8 : 0;
-  const int high = order.high_unsigned ? 8 : 0;
   data.offset = high_first ? high : low;
   digit.stride = high_first ? low - high : high - low;
   if (low != high) data.offset_axes = {digit};
@@ -183,14 +184,15 @@ void set_offsets(const Layout& layout, FieldAxes& data) {
 FieldAxes data_axes(const Layout& layout) {
   const DataOrder& order = layout.order;
   const int64_t kr = order.kr;
-  const int64_t group = order.pair == NibblePair::depth ? 2 * order.distance : kr;
+  const int64_t codes = byte_codes(layout);
+  const int64_t group = order.pair == NibblePair::depth ? codes * order.distance : kr;
   const Axis groups{Dim::k, layout.block != 0 ? Length{layout.block / group} : rest, group};
   std::vector<Axis> list = {groups};
   if (order.pair == NibblePair::depth) list.push_back({Dim::k, order.distance / kr, kr});
   if (order.pair == NibblePair::column) {
-    const Length half = half_columns(layout);
-    list.push_back({Dim::n, ratio(layout.panel, half * 2), half * 2});
-    list.push_back({Dim::n, half});
+    const Length columns = digit_columns(layout);
+    list.push_back({Dim::n, ratio(layout.panel, columns * codes), columns * codes});
+    list.push_back({Dim::n, columns});
   } else {
     list.push_back({Dim::n, layout.panel});
   }
@@ -198,11 +200,11 @@ FieldAxes data_axes(const Layout& layout) {
     list.push_back({Dim::k, 2});
     list.push_back({Dim::k, kr / 2, 2});
   } else if (order.pair == NibblePair::next) {
-    list.push_back({Dim::k, kr / 2, 2});
+    list.push_back({Dim::k, kr / codes, codes});
   } else {
     list.push_back({Dim::k, kr});
   }
-  if (const auto nibble = nibble_digit(layout)) list.push_back(*nibble);
+  if (const auto digit = byte_digit(layout)) list.push_back(*digit);
   FieldAxes data = dense(FieldKind::data, layout.element, list);
   set_offsets(layout, data);
   return data;

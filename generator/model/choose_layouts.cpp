@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 
 #include "model/operand_contract.h"
@@ -16,9 +15,8 @@ namespace {
 constexpr int kleidiai_distance = 16;
 constexpr int kleidiai_factor = 16;
 
-/// The shortest block, and what longer ones are multiples of.
-constexpr int shortest_block = 32;
-constexpr int longest_block = 256;
+/// Sums of the largest products over so many are tested.
+constexpr int longest_block = 4096;
 constexpr int block_distance = shortest_block / 2;
 
 void check_kr(const OperandContract& wants, const Isa& isa, int kr) {
@@ -77,9 +75,10 @@ Field sums_field(const Isa& isa, const OperandContract& wants, const Panels& pan
   if (!starts_are_vectors(isa, wants, block)) return sums;
   // Four vectors at least, which one instruction may load.
   if (!pairs) sums.repeat = std::max(4, 16 / static_cast<int>(panels.lhs.fixed));
-  // A raw byte times an activation is at most 2^14: sums of up to 128 of them are floats at once.
+  // A raw byte times an activation is at most 2^14: sums of up to 128 of them are floats at once;
+  // code for long blocks does not know how many there are.
   const bool two_lanes = wants.code() == OpCode::dot4_s8s8 && panels.kr == 8;
-  if (block <= 128) sums.base = two_lanes ? float_base / 2 : float_base;
+  if (block == shortest_block) sums.base = two_lanes ? float_base / 2 : float_base;
   return sums;
 }
 
@@ -100,6 +99,7 @@ Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& w
     const bool first = starts_are_vectors(isa, wants, block);
     layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
+  if (is_static(format)) return layout;
   if (format.has_zero_point) {
     layout.fields.push_back({FieldKind::zero_points, ElementType::i32, 1, 1, false});
   }
@@ -112,8 +112,8 @@ Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& w
   return layout;
 }
 
-Layout rhs_layout(const Format& format, const OperandContract& wants, const Panels& panels,
-                  int block) {
+Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract& wants,
+                  const Panels& panels, int block) {
   Layout layout;
   layout.side = Side::rhs;
   layout.element = format.element;
@@ -131,11 +131,22 @@ Layout rhs_layout(const Format& format, const OperandContract& wants, const Pane
                      {FieldKind::scales, panels.scales, 1, 1, true},
                      {FieldKind::sums, ElementType::f32, 1, 1, false},
                      bias};
+    if (format.has_zero_point) {
+      layout.fields.insert(layout.fields.begin() + 2,
+                           {FieldKind::zero_points, panels.scales, 1, 1, true});
+    }
+  } else if (is_static(lhs)) {
+    layout.fields = {data,
+                     {FieldKind::bias, ElementType::i32, 1, 1, false},
+                     {FieldKind::scales, ElementType::f32, 1, 1, false}};
   } else {
     layout.fields = {data,
                      {FieldKind::sums, ElementType::i32, 1, 1, false},
-                     {FieldKind::scales, ElementType::f32, 1, 1, false},
-                     bias};
+                     {FieldKind::scales, ElementType::f32, 1, 1, false}};
+    if (format.has_zero_point) {
+      layout.fields.push_back({FieldKind::zero_points, ElementType::f32, 1, 1, false});
+    }
+    layout.fields.push_back(bias);
   }
   return layout;
 }
@@ -198,7 +209,8 @@ std::string pairs_of_formats(F&& fit) {
 }
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
-  return lhs.has_zero_point && rhs.element == ElementType::i4 && rhs.scales == Granularity::channel;
+  return lhs.has_zero_point && !is_static(lhs) && rhs.element == ElementType::i4 &&
+         rhs.scales == Granularity::channel;
 }
 
 const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, Technique technique,
@@ -231,10 +243,13 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
         fmt::format("formats {} and {} cannot be multiplied: legal pairs are {}", lhs.name,
                     rhs.name, pairs_of_formats(can_multiply)));
   }
-  if (technique != Technique::outer && floats != (technique == Technique::fma)) {
-    throw std::invalid_argument(
-        fmt::format("technique {} does not multiply {} with {}; {}", name(technique), lhs.name,
-                    rhs.name, floats ? "fma and outer do" : "dot, mmla, outer and tile do"));
+  const bool outer = technique == Technique::outer && (!floats || is_float(rhs));
+  if (!outer && floats != (technique == Technique::fma)) {
+    throw std::invalid_argument(fmt::format("technique {} does not multiply {} with {}; {}",
+                                            name(technique), lhs.name, rhs.name,
+                                            !floats         ? "dot, mmla, outer and tile do"
+                                            : is_float(rhs) ? "fma and outer do"
+                                                            : "fma does"));
   }
   if (floats && rhs.element == ElementType::f16 && !isa.has(OpCode::cvt_f16_f32)) {
     throw std::invalid_argument(
@@ -250,10 +265,11 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
     if (block == 0) return;
     throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
   }
-  if (block < shortest_block || block > longest_block ||
-      !std::has_single_bit(static_cast<uint64_t>(block))) {
-    throw std::invalid_argument(
-        fmt::format("blocks of {} are not possible: of 32, 64, 128 or 256 they are", block));
+  if (block != shortest_block &&
+      (block < long_block_step || block > longest_block || block % long_block_step != 0)) {
+    throw std::invalid_argument(fmt::format(
+        "blocks of {} are not possible: of {}, or of a multiple of {} up to {}, they are", block,
+        shortest_block, long_block_step, longest_block));
   }
   if (bits(scales) != 16 && scales != ElementType::f32) {
     throw std::invalid_argument(
@@ -275,6 +291,13 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract =
       own ? own_contract(rhs, technique, isa) : kleidiai_contract(lhs, rhs, technique, isa);
+  if (block != 0 && rhs.has_zero_point &&
+      (technique == Technique::outer || !contract.low_unsigned)) {
+    throw std::invalid_argument(
+        fmt::format("zero points in blocks are not possible with technique {} on {}: its "
+                    "activations keep no sums of blocks that it could take them with",
+                    name(technique), isa.name));
+  }
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = contract.kr.front();
   if (panels.lhs == Length{}) panels.lhs = contract.lhs_rows.of(isa, panels.kr);
@@ -288,10 +311,12 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
           fmt::format("lhs panel {} does not fit {}, which is not packed: 1 does",
                       to_string(panels.lhs), lhs.name));
     }
-    return {float_layout(Side::lhs, lhs, panels.lhs), float_layout(Side::rhs, rhs, panels.rhs)};
+    return {float_layout(Side::lhs, lhs, panels.lhs),
+            is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs)
+                          : rhs_layout(lhs, rhs, contract, panels, block)};
   }
   LayoutPair layouts = {lhs_layout(lhs, isa, contract, panels, block),
-                        rhs_layout(rhs, contract, panels, block)};
+                        rhs_layout(lhs, rhs, contract, panels, block)};
   if (contract.contraction == Contraction::tile_dot) fill_tiles(layouts, isa, contract);
   return layouts;
 }

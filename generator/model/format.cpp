@@ -6,6 +6,8 @@ namespace tw {
 
 std::string_view name(ElementType type) {
   switch (type) {
+    case ElementType::i2:
+      return "i2";
     case ElementType::i4:
       return "i4";
     case ElementType::i8:
@@ -26,6 +28,8 @@ std::string_view name(ElementType type) {
 
 int bits(ElementType type) {
   switch (type) {
+    case ElementType::i2:
+      return 2;
     case ElementType::i4:
       return 4;
     case ElementType::i8:
@@ -45,13 +49,18 @@ const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
       // name, element, scales, zero point, quantized on the fly, block
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
+      {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
+      {"qsi2cx", ElementType::i2, Granularity::channel, true, false, 0},
       {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
       {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
       {"qsi8c32", ElementType::i8, Granularity::block, false, false, 32},
+      {"qai4c32", ElementType::i4, Granularity::block, true, false, 32},
+      {"qai8c32", ElementType::i8, Granularity::block, true, false, 32},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
+      {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
   };
   return table;
 }
@@ -64,14 +73,32 @@ bool is_float(const Format& format) {
   return format.scales == Granularity::none && bits(format.element) >= 16;
 }
 
+bool is_static(const Format& format) {
+  return format.scales == Granularity::tensor;
+}
+
 bool can_multiply(const Format& lhs, const Format& rhs) {
-  if (is_float(lhs)) return lhs.element == ElementType::f32 && is_float(rhs);
-  return !is_float(rhs) && lhs.quantized_on_the_fly && !rhs.quantized_on_the_fly &&
-         (lhs.scales != Granularity::block || rhs.scales == Granularity::block);
+  const bool by_channel = rhs.scales == Granularity::channel;
+  if (is_float(lhs))
+    return lhs.element == ElementType::f32 &&
+           (is_float(rhs) || (by_channel && !rhs.has_zero_point));
+  if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
+  if (is_static(lhs)) return by_channel;
+  if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;
+  // Zero points of blocks are taken with what a row's block adds up to.
+  return lhs.quantized_on_the_fly && (lhs.scales == Granularity::block || !rhs.has_zero_point);
+}
+
+std::string_view output_name(ElementType dst) {
+  return dst == ElementType::i8 ? "qai8" : name(dst);
+}
+
+std::string_view source_name(ElementType values) {
+  return values == ElementType::i8 ? "s8" : name(values);
 }
 
 std::string operation_name(ElementType dst, bool accumulate) {
-  return fmt::format("matmul_{}clamp_{}", accumulate ? "acc_" : "", name(dst));
+  return fmt::format("matmul_{}clamp_{}", accumulate ? "acc_" : "", output_name(dst));
 }
 
 std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs) {

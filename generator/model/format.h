@@ -8,18 +8,18 @@
 
 namespace tw {
 
-enum class ElementType { i4, i8, i16, i32, f16, bf16, f32 };
+enum class ElementType { i2, i4, i8, i16, i32, f16, bf16, f32 };
 std::string_view name(ElementType type);
 int bits(ElementType type);
 
 /// Which values share a scale.
-enum class Granularity { none, row, channel, block };
+enum class Granularity { none, tensor, row, channel, block };
 
 struct Format {
   std::string_view name;  ///< "qai8dx", "qsi4cx", "f32": as in family names
   ElementType element;
   Granularity scales;
-  bool has_zero_point;        ///< asymmetric
+  bool has_zero_point;        ///< asymmetric; weights: a float with each scale, in units of codes
   bool quantized_on_the_fly;  ///< an LHS that its packer quantizes from floats
   int block;                  ///< default block length (values along k), 0: no blocks
 };
@@ -27,9 +27,17 @@ struct Format {
 /// Floats, without scales: multiplied as they are, sums are floats.
 bool is_float(const Format& format);
 bool is_float(ElementType type);
+/// Activations that are codes already, of one scale and one zero point. Columns of the weights have
+/// both in their scales and their bias, so that nothing but the codes is packed; outputs are codes,
+/// too.
+bool is_static(const Format& format);
 
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
+/// "f32", "qai8": outputs of that type, in names and specs.
+std::string_view output_name(ElementType dst);
+/// "f32", "s8" (as in C): what rows of activations hold, in names and specs.
+std::string_view source_name(ElementType values);
 /// "matmul_clamp_f32": f32 out; "matmul_acc_clamp_f32": added to what dst holds. Names of families
 /// and kernels begin so.
 std::string operation_name(ElementType dst, bool accumulate);

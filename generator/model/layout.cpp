@@ -89,16 +89,24 @@ std::string canonical(const Layout& layout) {
                      to_string(layout.panel), order.kr, pairing, layout.k_multiple, rules, fields);
 }
 
-std::string block_suffix(const Layout& layout, const Format& format) {
+std::string block_suffix(const Layout& layout, const Format& format, BlockLength length) {
   if (layout.block == 0) return "";
   std::string text;
-  if (layout.block != format.block) text += fmt::format("_b{}", layout.block);
+  if (length == BlockLength::any_long && has_long_blocks(layout)) {
+    text += "_blocks";
+  } else if (layout.block != format.block) {
+    text += fmt::format("_b{}", layout.block);
+  }
   for (const Field& field : layout.fields) {
     const bool unusual = layout.side == Side::rhs && field.kind == FieldKind::scales &&
                          field.type != ElementType::f16;
     if (unusual) text += fmt::format("_{}", name(field.type));
   }
   return text;
+}
+
+bool has_long_blocks(const Layout& layout) {
+  return layout.block > shortest_block;
 }
 
 bool is_unpacked(const Layout& layout) {
@@ -109,20 +117,22 @@ uint64_t id(const Layout& layout) {
   return fnv1a(canonical(layout));
 }
 
-int64_t group_of(const DataOrder& order, int64_t k) {
+int64_t group_of(const Layout& layout, int64_t k) {
+  const DataOrder& order = layout.order;
   if (order.pair != NibblePair::depth) return k / order.kr;
   const int64_t distance = order.distance;
-  return k / (2 * distance) * (distance / order.kr) + k % distance / order.kr;
+  return k / (byte_codes(layout) * distance) * (distance / order.kr) + k % distance / order.kr;
 }
 
-int64_t first_k(const DataOrder& order, int64_t group) {
+int64_t first_k(const Layout& layout, int64_t group) {
+  const DataOrder& order = layout.order;
   if (order.pair != NibblePair::depth) return group * order.kr;
   const int64_t groups = order.distance / order.kr;
-  return group / groups * 2 * order.distance + group % groups * order.kr;
+  return group / groups * byte_codes(layout) * order.distance + group % groups * order.kr;
 }
 
 int64_t exact_k(const Layout& layout) {
-  const bool integers = layout.element == ElementType::i4 || layout.element == ElementType::i8;
+  const bool integers = bits(layout.element) <= 8;
   if (layout.side != Side::rhs || layout.block != 0 || !integers) return 0;
   constexpr int64_t most = 0x7fffffff;
   const int index = field_index(layout, FieldKind::sums);
@@ -147,6 +157,10 @@ Length block_bytes(const Layout& layout) {
   return 0;
 }
 
+Length block_field_bytes(const Layout& layout) {
+  return block_bytes(layout) - data_bytes(layout, layout.block);
+}
+
 Length panel_bytes(const Layout& layout, int64_t k) {
   return size(axes(layout), padded_k(layout, k)).divided(8);
 }
@@ -164,6 +178,13 @@ int field_index(const Layout& layout, FieldKind kind) {
   return -1;
 }
 
+int sums_index(const Layout& layout) {
+  const int sums = field_index(layout, FieldKind::sums);
+  const int bias = field_index(layout, FieldKind::bias);
+  const bool whole = bias >= 0 && layout.fields[static_cast<size_t>(bias)].type == ElementType::i32;
+  return sums < 0 && whole ? bias : sums;
+}
+
 int64_t repeat_of(const Layout& layout, FieldKind kind) {
   const int index = field_index(layout, kind);
   return index < 0 ? 0 : layout.fields[static_cast<size_t>(index)].repeat;
@@ -175,8 +196,23 @@ const Field& field_of(const Layout& layout, FieldKind kind) {
   return layout.fields[static_cast<size_t>(index)];
 }
 
+int64_t offset_bits(const Layout& layout) {
+  const DataOrder& order = layout.order;
+  if (order.pair == NibblePair::none) return order.low_unsigned ? 0x80 : 0;
+  int64_t all = 0;
+  for (int at = bits(layout.element); at <= 8; at += bits(layout.element)) {
+    const bool is_unsigned = at == 8 ? order.high_unsigned : order.low_unsigned;
+    if (is_unsigned) all |= int64_t{1} << (at - 1);
+  }
+  return all;
+}
+
 int64_t byte_codes(const Layout& layout) {
   return 8 / bits(layout.element);
+}
+
+int64_t depth_codes(const Layout& layout) {
+  return layout.order.pair == NibblePair::depth ? byte_codes(layout) : 1;
 }
 
 }  // namespace tw

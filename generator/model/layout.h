@@ -19,11 +19,13 @@ enum class FieldKind {
   data,         ///< the codes, or the floats themselves
   sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32; f32:
                 ///< the sum over blocks of scale * (sum of the block's codes)
-  zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it)
+  zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
+                ///< of their blocks of the scales' type
   scales,       ///< f32, f16 or bf16
   minimums,  ///< of sources: what a block's lowest code is worth, to which scale * (code - lowest
              ///< code) is added; without, a code is worth scale * code
-  bias       ///< f32
+  bias       ///< f32; i32: of static activations, less their zero point times the column's sum of
+             ///< codes
 };
 
 std::string_view name(FieldKind kind);
@@ -41,7 +43,8 @@ struct Field {
 /// that is within 2^22 of zero: one subtraction converts them.
 constexpr int32_t float_base = 0x4b400000;
 
-/// Which two 4-bit codes share a byte.
+/// Which codes of less than 8 bits share a byte: two nibbles, or four codes of 2 bits, the low one
+/// first. What is said of the high nibble is true of the highest code, the rest of the others.
 enum class NibblePair {
   none,    ///< values of whole bytes
   depth,   ///< low: k, high: k + distance, of the same row
@@ -49,9 +52,9 @@ enum class NibblePair {
   next,    ///< low: k, high: k + 1, of the same row: all codes one after the other
 };
 
-/// Order of the codes, all panels alike, k in groups:
+/// Order of the codes, all panels alike, k in groups, c codes in a byte:
 ///   none    [k / kr][row][kr values]
-///   depth   [k / (2 distance)][k % distance / kr][row][kr bytes]
+///   depth   [k / (c distance)][k % distance / kr][row][kr bytes]
 ///   column  [k / kr][vector][segment s of vl][16 / kr columns][kr bytes]; a vector's high nibbles
 ///           are columns ((2 v + 0) * vl + s) * (16 / kr) + j, its low nibbles
 ///           ((2 v + 1) * vl + s) * (16 / kr) + j, where vl = panel's vector length / 16 bytes.
@@ -59,7 +62,7 @@ enum class NibblePair {
 struct DataOrder {
   int kr = 4;
   NibblePair pair = NibblePair::none;
-  bool low_unsigned = false;   ///< low nibble holds code + 8; a byte without nibbles, code + 128
+  bool low_unsigned = false;   ///< low nibble holds code + 8; a byte of one code, code + 128
   bool high_unsigned = false;  ///< high nibble holds code + 8
   int distance = 4;            ///< depth: values of k from low to high nibble, a multiple of kr
   bool even_first = false;     ///< none: of kr values of k the even ones stand before the odd ones
@@ -99,14 +102,22 @@ bool is_unpacked(const Layout& layout);
 /// 64-bit FNV-1a of canonical(). Complete only together with the vector length it was packed at.
 uint64_t id(const Layout& layout);
 
+/// Blocks of more than shortest_block are multiples of long_block_step values of k; code loops over
+/// them, so that it serves all of these.
+constexpr int shortest_block = 32;
+constexpr int long_block_step = 64;
+bool has_long_blocks(const Layout& layout);
+
 /// "_b64_bf16": what blocks add to a name; empty for the format's usual length and scales of f16
-/// (lhs: f32).
-std::string block_suffix(const Layout& layout, const Format& format);
+/// (lhs: f32). any_long: "_blocks_bf16" for all long ones.
+enum class BlockLength { its_own, any_long };
+std::string block_suffix(const Layout& layout, const Format& format,
+                         BlockLength length = BlockLength::its_own);
 
 /// The kr bytes of a row that hold value k are its group_of()th; first_k() is the value of their
 /// first low nibble, or byte.
-int64_t group_of(const DataOrder& order, int64_t k);
-int64_t first_k(const DataOrder& order, int64_t group);
+int64_t group_of(const Layout& layout, int64_t k);
+int64_t first_k(const Layout& layout, int64_t group);
 
 /// Rhs codes of integers without blocks: the largest k for which i32 holds the bytes' products,
 /// 128 * 128 k, and what is made of them, factor * code * (activation - zero point) * k. 0: no
@@ -123,13 +134,21 @@ Length panel_bytes(const Layout& layout, int64_t k);
 Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0);
 /// Bytes from a block's start to the next one's.
 Length block_bytes(const Layout& layout);
+/// Of these, what stands beside the codes.
+Length block_field_bytes(const Layout& layout);
 /// Index of the first field of that kind, -1 if there is none.
 int field_index(const Layout& layout, FieldKind kind);
+/// Likewise of the one for which codes are added up: sums, or a bias of i32.
+int sums_index(const Layout& layout);
 /// How often its values stand there; 0 without such a field.
 int64_t repeat_of(const Layout& layout, FieldKind kind);
 /// That field. Throws std::invalid_argument if there is none.
 const Field& field_of(const Layout& layout, FieldKind kind);
+/// What the order's offsets add to the codes of a byte.
+int64_t offset_bits(const Layout& layout);
 /// Codes of a byte, for elements of at most 8 bits.
 int64_t byte_codes(const Layout& layout);
+/// Of these, the codes of one row, DataOrder::distance apart in k.
+int64_t depth_codes(const Layout& layout);
 
 }  // namespace tw

@@ -10,10 +10,12 @@ using enum Technique;
 using enum NibblePair;
 constexpr LayoutStyle own = LayoutStyle::own;
 constexpr LayoutStyle kleidiai = LayoutStyle::kleidiai;
+constexpr ElementType i2 = ElementType::i2;
 constexpr ElementType i4 = ElementType::i4;
 constexpr ElementType i8 = ElementType::i8;
 constexpr ElementType i16 = ElementType::i16;
 constexpr ElementType f16 = ElementType::f16;
+constexpr ElementType bf16 = ElementType::bf16;
 constexpr ElementType f32 = ElementType::f32;
 constexpr Extent one{1};
 constexpr Extent two{2};
@@ -31,6 +33,20 @@ constexpr Extent tile_columns{0, 0, 1, Extent::Tile::columns};
 static const std::vector<OperandContract>& contracts() {
   // clang-format off
   static const std::vector<OperandContract> table = {
+      // Weights of 2 bits, one scale a column: four unsigned codes of a column in a byte, which are
+      // signed bytes just as well. Terms of zero points take k in every lane.
+      {dot, own, i2, false, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i2, false, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_narrow},
+      {dot, own, i2, false,
+       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::dup, 32}}, {4, 8}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i2, false, {{OpCode::dot4_s8s8}, {OpCode::dup, 32}}, {8, 4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {mmla, own, i2, false, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
+
       // Weights of 4 bits. The operands of outer products, for a row of the output by itself:
       {dot, own, i4, false, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
        next, false, false, i8, Contraction::dot_groups},
@@ -59,6 +75,8 @@ static const std::vector<OperandContract>& contracts() {
        depth, false, false, i8, Contraction::mmla},
 
       // Weights of 8 bits.
+      {dot, own, i8, false, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
+       none, false, false, i8, Contraction::dot_groups},
       {dot, own, i8, true, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        none, true, false, i8, Contraction::dot_depth},
       {dot, own, i8, true, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
@@ -70,6 +88,8 @@ static const std::vector<OperandContract>& contracts() {
        none, true, false, i16, Contraction::dot_pairs},
       {mmla, own, i8, true, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
        none, false, false, i8, Contraction::mmla},
+      {outer, own, i8, true, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
+       none, false, false, i8, Contraction::outer},
       // Tiles are loaded and stored only: unsigned weights are those of dot4_u8s8.
       {tile, own, i8, false, {{OpCode::tile_dot4_s8s8}, {OpCode::tile_load}, {OpCode::tile_store}},
        {4}, tile_rows, tile_columns, none, false, false, i8, Contraction::tile_dot},
@@ -83,6 +103,21 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, f32, Contraction::fma},
       {fma, own, f16, true, {{OpCode::fma}, {OpCode::cvt_f16_f32}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
+      {fma, own, bf16, true, {{OpCode::fma}, {OpCode::cvt_bf16_f32}}, {1}, one, lanes,
+       none, false, false, f32, Contraction::fma},
+      // Codes with such an lhs: the layouts of dot, whose lanes hold several values of k.
+      {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
+       lanes, none, true, false, f32, Contraction::fma},
+      {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
+       lanes, none, true, false, f32, Contraction::fma},
+      {fma, own, i8, false, {{OpCode::fma}, {OpCode::shl, 32}}, {4}, one, lanes,
+       none, false, false, f32, Contraction::fma},
+      {fma, own, i4, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
+       lanes, depth, true, true, f32, Contraction::fma},
+      {fma, own, i4, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
+       lanes, depth, true, true, f32, Contraction::fma},
+      {fma, own, i4, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::fma_lane}}, {4}, one, raw,
+       column, true, false, f32, Contraction::fma},
   };
   // clang-format on
   return table;
@@ -97,7 +132,7 @@ Length Extent::of(const Isa& isa, int kr) const {
 int start_factor(const OperandContract& contract, int kr) {
   if (!contract.low_unsigned) return 0;
   const bool two_lanes = contract.code() == OpCode::dot4_s8s8 && kr == 8;
-  const int offset = contract.pair == none ? 128 : 8;
+  const int offset = 1 << (bits(contract.weights) - 1);
   return two_lanes ? -offset / 2 : -offset;
 }
 

@@ -52,7 +52,7 @@ struct OperandContract {
 };
 
 /// What an accumulator starts from is so many times the sum of its row's codes: they are multiplied
-/// by (code + 8) for unsigned nibbles and (code + 128) for unsigned bytes, which that takes back;
+/// by (code + 8) for unsigned nibbles, (code + 128) for bytes and so on, which that takes back;
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
 /// signs.
 int start_factor(const OperandContract& contract, int kr);

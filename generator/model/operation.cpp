@@ -102,17 +102,18 @@ constexpr OpInfo table[] = {
 
 constexpr std::array<std::string_view, static_cast<size_t>(ArgField::all_count)> field_names = {
     "size", "m", "n", "k", "block", "lhs", "lhs_stride", "reserved_7", "reserved_8", "reserved_9",
-    "rhs", "rhs_stride", "dst", "dst_stride", "bias", "clamp", "reserved_16", "lookup", "flags",
+    "rhs", "rhs_stride", "dst", "dst_stride", "bias", "clamp", "dst_zero_point", "lookup", "flags",
     "rhs_prefetch",
     // of tw_pack_args
     "size", "rows", "k", "row_begin", "row_end", "block", "source", "source_stride", "scales",
     "bias", "packed", "packed_stride", "flags", "vector_bytes", "scale_stride", "sum_factor",
-    "sum_copies", "scale_copies"};
+    "sum_copies", "scale_copies", "lhs_zero_point", "dst_scale", "zero_points"};
 
 }  // namespace
 
 bool is_address(ArgField field) {
-  return field == ArgField::clamp || field == ArgField::pack_sum_factor;
+  return field == ArgField::clamp || field == ArgField::pack_sum_factor ||
+         field == ArgField::pack_lhs_zero_point;
 }
 
 const OpInfo& info(OpCode code) {

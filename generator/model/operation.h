@@ -44,8 +44,8 @@ enum class ArgField {
   dst,
   dst_stride,
   bias,
-  clamp,  ///< float min, float max
-  reserved_16,
+  clamp,  ///< its ADDRESS: float min, float max, and behind them the zero point
+  dst_zero_point,
   lookup,
   flags,
   rhs_prefetch,
@@ -68,6 +68,9 @@ enum class ArgField {
   pack_sum_factor,  ///< its ADDRESS; the base of sums stands behind it
   pack_sum_copies,
   pack_scale_copies,
+  pack_lhs_zero_point,  ///< its ADDRESS; the scales of lhs and dst stand behind it
+  pack_dst_scale,
+  pack_zero_points,
   all_count
 };
 std::string_view name(ArgField field);

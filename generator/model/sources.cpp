@@ -50,8 +50,8 @@ const std::vector<Source>& sources() {
   static const FieldAxes f16_minimum{FieldKind::minimums, ElementType::f16, 0, {}, 0, {}};
   static const std::vector<Source> table = [] {
     std::vector<Source> list;
-    const ElementType types[] = {ElementType::i4, ElementType::i8, ElementType::f16,
-                                 ElementType::f32};
+    const ElementType types[] = {ElementType::i2,  ElementType::i4,   ElementType::i8,
+                                 ElementType::f16, ElementType::bf16, ElementType::f32};
     for (const ElementType type : types) {
       list.push_back({"nxk", rows(Dim::n, codes(type, {{Dim::k, rest}}))});
     }
@@ -93,6 +93,12 @@ const Source* find_source(std::string_view name, const Layout& layout) {
     if (is_float(layout.element) && has_values(source)) found = &source;
   }
   return found;
+}
+
+const Source& rows_of(ElementType type) {
+  return *std::find_if(sources().begin(), sources().end(), [&](const Source& source) {
+    return !rows_are_k(source) && block_of(source) == 0 && data_of(source).type == type;
+  });
 }
 
 bool converts(const Source& source, const Layout& layout) {

@@ -24,6 +24,8 @@ std::vector<std::string> source_names(const Format& format);
 /// The source that holds what the layout does, or, for layouts of floats, what is converted to it;
 /// null: none of that name.
 const Source* find_source(std::string_view name, const Layout& layout);
+/// Rows of floats of that type, one row after the other.
+const Source& rows_of(ElementType type);
 /// Whether its values become floats of another type on their way into the layout.
 bool converts(const Source& source, const Layout& layout);
 

@@ -45,7 +45,27 @@ std::string_view name(LayoutStyle style) {
   return "?";
 }
 
-void check_output(ElementType dst, bool accumulate, const Isa& isa) {
+/// Integers of 8 bits, by rows that round, narrow and store.
+static void check_codes(const Format& lhs, bool accumulate, const Isa& isa) {
+  if (!is_static(lhs)) {
+    throw std::invalid_argument(
+        fmt::format("dst qai8 is not possible with {}: with qai8 it is", lhs.name));
+  }
+  if (accumulate) throw std::invalid_argument("accumulate is not possible with dst qai8");
+  const Length bytes = isa.vector_bytes.divided(4);
+  const bool stores = isa.has(OpCode::store, 0, bytes) && (isa.has(OpCode::store_pred, 8, bytes) ||
+                                                           isa.has(OpCode::store_lane, 8, bytes));
+  if (stores && isa.has(OpCode::cvt_f32_i32) && isa.has(OpCode::narrow_32_8)) return;
+  throw std::invalid_argument(fmt::format(
+      "dst qai8 is not possible on {}: it has no instructions that make it of f32", isa.name));
+}
+
+void check_output(const Format& lhs, ElementType dst, bool accumulate, const Isa& isa) {
+  if (dst == ElementType::i8) return check_codes(lhs, accumulate, isa);
+  if (is_static(lhs)) {
+    throw std::invalid_argument(
+        fmt::format("dst {} is not possible with {}: qai8 is", tw::name(dst), lhs.name));
+  }
   if (dst == ElementType::f32) return;
   const bool half = dst == ElementType::f16;
   if (!isa.has(half ? OpCode::cvt_f32_f16 : OpCode::high_half)) {
@@ -63,33 +83,47 @@ void check_output(ElementType dst, bool accumulate, const Isa& isa) {
       tw::name(dst), isa.name));
 }
 
-std::string Variant::name() const {
+namespace {
+
+std::string text_of(const Variant& v, const std::string& blocks) {
   std::string packed;
-  if (!is_unpacked(lhs)) {
-    packed = fmt::format("p{}x{}", to_string(lhs.panel), lhs.order.kr);
-  }
+  if (!is_unpacked(v.lhs)) packed = fmt::format("p{}x{}", to_string(v.lhs.panel), v.lhs.order.kr);
+  const Family& family = v.family;
   std::string text =
       fmt::format("{}_{}{}_{}p{}x{}_{}x{}_{}", operation_name(family.dst, family.accumulate),
-                  family.lhs->name, packed, family.rhs->name, to_string(rhs.panel), rhs.order.kr,
-                  to_string(tile.m), to_string(tile.n), isa->name);
+                  family.lhs->name, packed, family.rhs->name, to_string(v.rhs.panel),
+                  v.rhs.order.kr, to_string(v.tile.m), to_string(v.tile.n), v.isa->name);
   // The table says what its kernels' names leave out, so that a row more renames none of them.
   const bool floats = is_float(*family.rhs);
-  const bool usual_for_all = !floats || isa->usual_technique == Technique::outer;
-  const Technique usual = usual_for_all ? isa->usual_technique : Technique::fma;
-  if (technique != usual) text += fmt::format("_{}", tw::name(technique));
-  if (style != LayoutStyle::own) text += fmt::format("_{}", tw::name(style));
-  text += block_suffix(rhs, *family.rhs);
+  const bool usual_for_all = !floats || v.isa->usual_technique == Technique::outer;
+  const Technique usual = usual_for_all ? v.isa->usual_technique : Technique::fma;
+  if (v.technique != usual) text += fmt::format("_{}", name(v.technique));
+  if (v.style != LayoutStyle::own) text += fmt::format("_{}", name(v.style));
+  text += blocks;
+  const Knobs& knobs = v.knobs;
   const Knobs defaults;
-  if (rhs.block == 0 && knobs.unroll_k != defaults.unroll_k)
-    text += fmt::format("_u{}", knobs.unroll_k);
+  const int usual_unroll = has_long_blocks(v.rhs) ? long_block_step : defaults.unroll_k;
+  if (knobs.unroll_k != usual_unroll) text += fmt::format("_u{}", knobs.unroll_k);
   if (knobs.accumulators != defaults.accumulators) text += fmt::format("_a{}", knobs.accumulators);
-  if (knobs.prefetch != defaults.prefetch) {
-    text += fmt::format("_{}", tw::name(knobs.prefetch));
-  }
+  if (knobs.prefetch != defaults.prefetch) text += fmt::format("_{}", name(knobs.prefetch));
   if (knobs.paired_loads) text += "_pairs";
   if (!knobs.core.empty()) text += "_" + knobs.core;
   std::replace(text.begin(), text.end(), '-', '_');  // of cores: it is also the name of a function
   return text;
+}
+
+}  // namespace
+
+std::string Variant::name() const {
+  return text_of(*this, block_suffix(rhs, *family.rhs));
+}
+
+std::string Variant::code_name() const {
+  return text_of(*this, block_suffix(rhs, *family.rhs, BlockLength::any_long));
+}
+
+int64_t block_trips(const Variant& variant) {
+  return has_long_blocks(variant.rhs) ? variant.rhs.block / variant.knobs.unroll_k : 0;
 }
 
 }  // namespace tw

@@ -41,7 +41,7 @@ struct Family {
   const Format* rhs = nullptr;
   ElementType dst = ElementType::f32;  ///< of its outputs
   bool accumulate = false;             ///< they are added to what dst holds
-  std::vector<std::string> lhs_from;   ///< "f32": packers to generate
+  std::vector<ElementType> lhs_from;   ///< packers to generate
   std::vector<std::string> rhs_from;   ///< "nxk", "kxn"
 };
 
@@ -65,7 +65,12 @@ struct Variant {
   /// "matmul_clamp_f32_qai8dxp8x8_qsi4cxp8x8_8x8_neon_i8mm", without prefix and printer suffix;
   /// knobs that differ from the defaults are appended. For people: nothing parses it.
   [[nodiscard]] std::string name() const;
+  /// The same for the code, which is one for all long blocks: "..._blocks" where that says "_b128".
+  [[nodiscard]] std::string code_name() const;
 };
+
+/// Iterations of the hot loop in a long block; 0: it runs over all of k.
+int64_t block_trips(const Variant& variant);
 
 /// Panels as a spec asks for them; zero: choose what the technique and the ISA like.
 struct Panels {
@@ -77,9 +82,9 @@ struct Panels {
   ElementType scales = ElementType::f16;  ///< of scales per block
 };
 
-/// Throws std::invalid_argument where the ISA lacks what makes outputs of that type, or reads them
-/// to add to them.
-void check_output(ElementType dst, bool accumulate, const Isa& isa);
+/// Throws std::invalid_argument where products of such activations have no outputs of that type, or
+/// the ISA lacks what makes them, or reads them to add to them.
+void check_output(const Format& lhs, ElementType dst, bool accumulate, const Isa& isa);
 
 /// Throws std::invalid_argument for blocks that weights of this format cannot have; 0: none.
 void check_block(const Format& rhs, int64_t block, ElementType scales);

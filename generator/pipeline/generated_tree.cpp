@@ -18,6 +18,7 @@
 #include "emit/registry.h"
 #include "model/hash.h"
 #include "pipeline/kernel_names.h"
+#include "pipeline/matrix.h"
 #include "pipeline/pipeline.h"
 #include "spec/core_reader.h"
 #include "spec/spec_reader.h"
@@ -64,7 +65,7 @@ class TreeMaker {
     tree_.kernels = static_cast<int>(registry_.kernels.size());
     tree_.packers = static_cast<int>(registry_.packers.size());
     for (const KernelEntry& entry : registry_.kernels) {
-      tree_.hashes[entry.symbol] = entry.content_hash;
+      tree_.hashes[entry.name] = entry.content_hash;
     }
     if (!options_.headers_dir.empty()) add_headers();
     return std::move(tree_);
@@ -113,11 +114,19 @@ class TreeMaker {
       made[i] = make_kernels_or_fail(*its[i], origin);
     });
     for (Kernels& kernels : made) {
-      for (Kernel& kernel : kernels) {
-        tree_.files.push_back(std::move(kernel.file));
-        registry_.kernels.push_back(std::move(kernel.entry));
-      }
+      for (Kernel& kernel : kernels) add(std::move(kernel));
     }
+  }
+
+  /// Rows of long blocks share their code, which then is the same.
+  void add(Kernel kernel) {
+    const auto [known, is_new] = codes_.emplace(kernel.entry.symbol, kernel.entry.content_hash);
+    if (is_new) {
+      tree_.files.push_back(std::move(kernel.file));
+    } else if (known->second != kernel.entry.content_hash) {
+      throw std::logic_error(kernel.entry.name + ": its blocks need code of their own");
+    }
+    registry_.kernels.push_back(std::move(kernel.entry));
   }
 
   /// Threads share the models that they have read.
@@ -150,7 +159,7 @@ class TreeMaker {
     entry.core = model.name;
     entry.in_order = model.in_order;
     if (const Program* program = instructions(compiled)) {
-      const Explanation cost = explain(*program, model);
+      const Explanation cost = explain(*program, model, block_trips(variant));
       entry.macs_per_instruction = cost.macs_per_instruction * cost.times;
       entry.macs_per_cycle = cost.macs_per_cycle;
       entry.times = cost.times;
@@ -172,7 +181,8 @@ class TreeMaker {
     const Isa& isa = *entry.variant->isa;
     entry.printer = "intrinsics";
     entry.spills = entry.variant->spills;
-    entry.symbol = intrinsics_name(*entry.variant);
+    entry.name = intrinsics_name(*entry.variant);
+    entry.symbol = intrinsics_symbol(*entry.variant);
     entry.guard = c_guard(rules_, isa);
     const std::string text =
         c_file(rules_, isa, print_c_function(compiled.ordered, entry.symbol, false), entry.symbol);
@@ -183,7 +193,8 @@ class TreeMaker {
   [[nodiscard]] Kernel assembly(KernelEntry entry, const Compiled& compiled,
                                 const std::string& head_text) const {
     entry.printer = "assembly";
-    entry.symbol = assembly_name(*entry.variant);
+    entry.name = assembly_name(*entry.variant);
+    entry.symbol = assembly_symbol(*entry.variant);
     // What other systems need around the same instructions makes no other kernel of it.
     entry.content_hash = fnv1a(print_assembly(*compiled.allocated, entry.symbol, elf_, ""));
     entry.guard = assembly_guard(dialect_, entry.variant->isa->architecture);
@@ -198,6 +209,9 @@ class TreeMaker {
         fmt::format("{}: {}, {}", variant.family.name, variant.isa->name, name(variant.technique))};
     for (const std::string& line : describe("", variant.lhs)) about.push_back(line);
     for (const std::string& line : describe("", variant.rhs)) about.push_back(line);
+    if (has_long_blocks(variant.rhs)) {
+      about.push_back(fmt::format("or blocks of any other multiple of {}", long_block_step));
+    }
     const std::string registers = registers_text(variant, compiled.pressure);
     if (!registers.empty()) about.push_back(registers);
     return about;
@@ -240,17 +254,23 @@ class TreeMaker {
     tree_.files.push_back(
         {"tilewright/generated.h", head({"Declarations of the kernels and packers here."}) + "\n" +
                                        print_declarations(registry_, kernel_header)});
-    tree_.files.push_back({"KERNELS.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") +
-                                             "-->\n" + print_kernel_table(registry_)});
+    add_document("KERNELS.md", print_kernel_table(registry_));
+    if (!options_.only.empty()) return;  // of some kernels a matrix gives wrong reasons
+    std::vector<const Variant*> variants;
+    for (const Variant& variant : variants_) variants.push_back(&variant);
+    add_document("MATRIX.md", print_matrix(variants, packers_));
   }
 
   void add_headers() {
     for (const char* header : {"tilewright/kernel.h", "tilewright/registry.h"}) {
       tree_.files.push_back({header, read_text(options_.headers_dir / header)});
     }
+    add_document("README.md", read_text(options_.templates_dir / "file" / "own_readme.md"));
+  }
+
+  void add_document(const std::string& name, const std::string& text) {
     tree_.files.push_back(
-        {"README.md", "<!--" + file_head(options_.origin, spec_files_, {}, "") + "-->\n" +
-                          read_text(options_.templates_dir / "file" / "own_readme.md")});
+        {name, "<!--" + file_head(options_.origin, spec_files_, {}, "") + "-->\n" + text});
   }
 
   [[nodiscard]] std::string head(const std::vector<std::string>& about) const {
@@ -264,6 +284,7 @@ class TreeMaker {
   std::mutex guards_cores_;
   std::map<std::string, CoreModel> cores_;
   std::map<std::string, std::string> places_;  ///< kernel -> where it stands
+  std::map<std::string, uint64_t> codes_;      ///< of kernels, by symbol
   std::deque<Variant> variants_;               ///< the registry points into it
   std::vector<PackerSource> packers_;
   std::vector<SpecFile> spec_files_;

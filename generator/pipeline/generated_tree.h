@@ -41,8 +41,9 @@ struct GeneratedTree {
   std::map<std::string, uint64_t> hashes;  ///< of the kernels' printed sources, by row
 };
 
-/// Kernels and packers, a file each; registry.c, tilewright/generated.h, KERNELS.md. Throws
-/// SpecError for what is wrong in a spec, TreeError for a file that cannot be read.
+/// Kernels and packers, a file each; registry.c, tilewright/generated.h, KERNELS.md; of all kernels
+/// MATRIX.md.
+/// Throws SpecError for what is wrong in a spec, TreeError for a file that cannot be read.
 GeneratedTree generate_tree(const std::vector<SpecInput>& specs, const TreeOptions& options);
 
 }  // namespace tw

@@ -25,6 +25,14 @@ std::string assembly_name(const Variant& variant) {
   return intrinsics_name(variant) + "_asm";
 }
 
+std::string intrinsics_symbol(const Variant& variant) {
+  return "tw_" + variant.code_name();
+}
+
+std::string assembly_symbol(const Variant& variant) {
+  return intrinsics_symbol(variant) + "_asm";
+}
+
 bool prints_intrinsics(const Variant& variant) {
   return variant.print_c && variant.isa->can_print_c;
 }

@@ -11,6 +11,9 @@ namespace tw {
 /// Of a variant's C function and of its assembly, whether it has these or not.
 std::string intrinsics_name(const Variant& variant);
 std::string assembly_name(const Variant& variant);
+/// Of the code, which rows of long blocks share.
+std::string intrinsics_symbol(const Variant& variant);
+std::string assembly_symbol(const Variant& variant);
 bool prints_intrinsics(const Variant& variant);
 bool prints_assembly(const Variant& variant);
 /// Of the rows that it makes, in the registry's order.

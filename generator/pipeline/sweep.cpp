@@ -22,7 +22,7 @@ constexpr double kDigits = 1e5;  // of a cycle for a multiply-accumulate: closer
 /// Throws SpecError for a tile that does not fit.
 Swept compiled(const SweepPoint& point, const Variant& variant, const CoreModel& core) {
   const Compiled program = compile(variant, core);
-  const Explanation cost = explain(*instructions(program), core);
+  const Explanation cost = explain(*instructions(program), core, block_trips(variant));
   Swept swept;
   swept.point = point;
   swept.kernel = assembly_name(variant);

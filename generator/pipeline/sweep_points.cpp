@@ -97,7 +97,7 @@ class Points {
   }
 
   [[nodiscard]] std::vector<int> unrolls() const {
-    if (has_blocks(aim_)) return {aim_.block};
+    if (has_blocks(aim_)) return {std::min(aim_.block, long_block_step)};
     if (is_float(*aim_.family.rhs)) return {4, 8};
     return {32, 64};
   }
@@ -142,12 +142,11 @@ SweepPoint point_of(const Variant& variant) {
 }
 
 std::string spec_head(const Family& family) {
-  const std::string from =
-      is_float(*family.lhs) ? "" : fmt::format(", from: [{}]", fmt::join(family.lhs_from, ", "));
+  const std::string from = family.lhs->quantized_on_the_fly ? ", from: [f32]" : "";
   return fmt::format(
       "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}, from: [{}]}}\ndst: {}\n{}kernels:\n",
       family.name, family.lhs->name, from, family.rhs->name, fmt::join(family.rhs_from, ", "),
-      name(family.dst), family.accumulate ? "accumulate: true\n" : "");
+      output_name(family.dst), family.accumulate ? "accumulate: true\n" : "");
 }
 
 std::string entry_text(const SweepAim& aim, const SweepPoint& point) {

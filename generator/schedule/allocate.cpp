@@ -120,7 +120,7 @@ std::optional<Lack> color_all(Program& program, const Webs& webs) {
 
 }  // namespace
 
-std::optional<AllocationError> try_allocate(Program& program) {
+std::optional<AllocationError> try_allocate(Program& program) try {
   if (const Pressure p = vector_pressure(program); p.most > p.available) {
     return error(program, Kind::vector);
   }
@@ -135,6 +135,8 @@ std::optional<AllocationError> try_allocate(Program& program) {
   }
   drop_idle_copies(program);
   return std::nullopt;
+} catch (const ScatteredOperands& scattered) {
+  return AllocationError(scattered.what(), vector_pressure(program));
 }
 
 void allocate(Program& program) {

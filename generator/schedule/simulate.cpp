@@ -162,12 +162,27 @@ void find_hot(const Region& region, const Loop*& best) {
   }
 }
 
+const Loop* find_around(const Region& region, const Loop& wanted, const Loop* around) {
+  for (const Node& node : region.nodes) {
+    const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node);
+    if (loop == nullptr) continue;
+    if (loop->get() == &wanted) return around;
+    const Loop* found = find_around((*loop)->body, wanted, loop->get());
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const Loop* hottest_loop(const Program& program) {
   const Loop* best = nullptr;
   find_hot(program.body, best);
   return best;
+}
+
+const Loop* loop_around(const Program& program, const Loop& loop) {
+  return find_around(program.body, loop, nullptr);
 }
 
 double port_cycles(const std::vector<IssueClass>& all) {

@@ -11,6 +11,8 @@ namespace tw {
 
 /// The hot loop that does most work, null if there is none.
 const Loop* hottest_loop(const Program& program);
+/// The loop whose body that loop stands in, null if there is none.
+const Loop* loop_around(const Program& program, const Loop& loop);
 
 /// Lower bounds on the cycles of one iteration.
 struct Bounds {

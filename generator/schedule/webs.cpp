@@ -408,7 +408,7 @@ Webs gather_webs(Program& program) {
     if (gatherer.sites().empty()) return std::move(gatherer.webs());
     Copier(program, copied).run(gatherer.sites());
   }
-  throw std::runtime_error(
+  throw ScatteredOperands(
       fmt::format("{}: operands of {} want registers that no copy brings together", program.name,
                   program.isa->name));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bitset>
+#include <stdexcept>
 #include <vector>
 
 #include "ir/program.h"
@@ -33,7 +34,11 @@ bool is_copy(const Row& row);
 
 /// Gathers webs. Where values that must share a register live at the same time, or one value is
 /// wanted in two places, inserts copies (or repeats the operation, where it has no arguments) until
-/// there is no such place. Throws std::runtime_error when the ISA has no row that copies.
+/// there is no such place. Throws std::runtime_error when the ISA has no row that copies,
+/// ScatteredOperands where copies do not help.
+struct ScatteredOperands : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 Webs gather_webs(Program& program);
 
 }  // namespace tw

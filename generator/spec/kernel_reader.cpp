@@ -38,18 +38,6 @@ Length columns(const YamlNode& node) {
   return length_up_to(node, most_columns);
 }
 
-/// A value, or a list of values without repetitions.
-std::vector<const YamlNode*> alternatives(const YamlNode& node) {
-  std::vector<const YamlNode*> values = node.one_or_more();
-  std::set<std::string> seen;
-  for (const YamlNode* value : values) {
-    if (!seen.insert(value->text()).second) {
-      value->fail(fmt::format("'{}' stands twice in the list", value->text()));
-    }
-  }
-  return values;
-}
-
 [[noreturn]] void fail_with_too_many(const YamlNode& node) {
   node.fail(fmt::format("the lists multiply to too many variants; {} are legal", most_variants));
 }
@@ -285,22 +273,24 @@ void check_tile(const YamlNode& node, Length tile, Length panel, std::string_vie
 }
 
 void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
-  const int block = layouts.rhs.block;
-  if (block != 0) {
-    if (choice.unroll_k != nullptr && choice.knobs.unroll_k != block) {
-      choice.unroll_k->fail(
-          fmt::format("unroll_k {} is not possible with blocks: {}, the block length, is",
-                      choice.knobs.unroll_k, block));
+  if (layouts.rhs.block != 0) {
+    const int legal = has_long_blocks(layouts.rhs) ? long_block_step : layouts.rhs.block;
+    if (choice.unroll_k != nullptr && choice.knobs.unroll_k != legal) {
+      choice.unroll_k->fail(fmt::format("unroll_k {} is not possible with blocks of {}: {} is",
+                                        choice.knobs.unroll_k, layouts.rhs.block, legal));
     }
-    choice.knobs.unroll_k = block;
+    choice.knobs.unroll_k = legal;
     return;
   }
-  const int multiple = std::max(layouts.lhs.k_multiple, layouts.rhs.k_multiple);
+  const bool rows = is_float(layouts.lhs.element);  // end where k does
+  const int padded = std::max(layouts.lhs.k_multiple, layouts.rhs.k_multiple);
+  const int multiple = rows ? static_cast<int>(first_k(layouts.rhs, 1)) : padded;
   const int rest = choice.knobs.unroll_k % multiple;
   if (rest == 0) return;
   if (choice.unroll_k != nullptr) {
-    choice.unroll_k->fail(fmt::format("unroll_k {} is not a multiple of {}, to which k is padded",
-                                      choice.knobs.unroll_k, multiple));
+    choice.unroll_k->fail(fmt::format("unroll_k {} is not a multiple of {}, {}",
+                                      choice.knobs.unroll_k, multiple,
+                                      rows ? "a group of the weights" : "to which k is padded"));
   }
   choice.knobs.unroll_k += multiple - rest;
 }
@@ -314,7 +304,7 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
                        const YamlNode* sum) {
     const auto check = [&](bool adds, const YamlNode* cause) {
       try {
-        check_output(dst, adds, isa);
+        check_output(*family.lhs, dst, adds, isa);
       } catch (const std::invalid_argument& error) {
         (cause != nullptr ? *cause : isa_node).fail(error.what());
       }
@@ -330,7 +320,7 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
     const YamlNode* types = entry.find("dst");
     if (types == nullptr) return add(family.dst, nullptr, accumulate, sum);
     for (const YamlNode* type : alternatives(*types)) {
-      add(read_float(*type, "dst"), type, accumulate, sum);
+      add(read_output(*type), type, accumulate, sum);
     }
   };
   const YamlNode* sums = entry.find("accumulate");
@@ -386,17 +376,44 @@ void read_spills(const YamlNode& entry, Variant& variant) {
 
 }  // namespace
 
-ElementType read_float(const YamlNode& node, std::string_view what) {
+std::vector<const YamlNode*> alternatives(const YamlNode& node) {
+  std::vector<const YamlNode*> values = node.one_or_more();
+  std::set<std::string> seen;
+  for (const YamlNode* value : values) {
+    if (!seen.insert(value->text()).second) {
+      value->fail(fmt::format("'{}' stands twice in the list", value->text()));
+    }
+  }
+  return values;
+}
+
+/// One of these.
+static ElementType read_type(const YamlNode& node, std::string_view what,
+                             const std::vector<ElementType>& types,
+                             std::string_view (*name_of)(ElementType)) {
   std::vector<std::string> names;
-  for (const ElementType known : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
+  for (const ElementType known : types) {
+    if (node.text() == name_of(known)) return known;
+    names.emplace_back(name_of(known));
   }
   node.fail(unknown_text(what, node.text(), names));
 }
 
+ElementType read_output(const YamlNode& node) {
+  return read_type(node, "dst",
+                   {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::i8},
+                   output_name);
+}
+
+ElementType read_source(const YamlNode& node, bool codes) {
+  std::vector<ElementType> types = {ElementType::f16, ElementType::bf16, ElementType::f32};
+  if (codes) types.push_back(ElementType::i8);
+  return read_type(node, "source", types, source_name);
+}
+
 ElementType read_scales(const YamlNode& node) {
-  return read_float(node, "scale type");
+  return read_type(node, "scale type", {ElementType::f16, ElementType::bf16, ElementType::f32},
+                   output_name);
 }
 
 void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,

@@ -9,10 +9,14 @@
 
 namespace tw {
 
+/// A value, or a list of values without repetitions.
+std::vector<const YamlNode*> alternatives(const YamlNode& node);
 /// The type of scales that blocks have. Throws SpecError.
 ElementType read_scales(const YamlNode& node);
-/// f32, f16 or bf16, for what `what` says.
-ElementType read_float(const YamlNode& node, std::string_view what);
+/// What rows of activations hold: f32, f16, bf16; or s8, which is i8, where they may be codes.
+ElementType read_source(const YamlNode& node, bool codes);
+/// One of these, or qai8, which is i8.
+ElementType read_output(const YamlNode& node);
 
 /// Appends to `variants`. Throws SpecError.
 void read_kernel(const YamlNode& node, const Family& family, IsaLibrary& isas,

@@ -20,20 +20,25 @@ const Format* read_format(const YamlNode& node) {
   node.fail(unknown_text("format", node.text(), names));
 }
 
-/// `from:`, the packers to generate.
-std::vector<std::string> read_sources(const YamlNode& operand,
-                                      const std::vector<std::string>& known) {
+/// `from:`, the packers to generate: of weights by names of sources ...
+std::vector<std::string> read_weights(const YamlNode& from, const std::vector<std::string>& known) {
   std::vector<std::string> sources;
-  for (const YamlNode* item : operand.at("from").one_or_more()) {
+  for (const YamlNode* item : alternatives(from)) {
     if (std::find(known.begin(), known.end(), item->text()) == known.end()) {
       item->fail(unknown_text("source", item->text(), known));
-    }
-    if (std::find(sources.begin(), sources.end(), item->text()) != sources.end()) {
-      item->fail(fmt::format("'{}' stands twice in the list", item->text()));
     }
     sources.push_back(item->text());
   }
   return sources;
+}
+/// ... and of activations, by what their values are: floats, or where rows have a zero point and
+/// nothing has blocks, codes.
+std::vector<ElementType> read_activations(const YamlNode& from, const Family& family) {
+  std::vector<ElementType> types;
+  const bool codes =
+      family.lhs->scales == Granularity::row && family.rhs->scales != Granularity::block;
+  for (const YamlNode* item : alternatives(from)) types.push_back(read_source(*item, codes));
+  return types;
 }
 
 Family read_family(const YamlNode& root) {
@@ -43,20 +48,12 @@ Family read_family(const YamlNode& root) {
   rhs.expect_keys({"format", "from"});
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
-  if (is_float(*family.lhs)) {
-    if (const YamlNode* from = lhs.find("from")) {
-      from->fail(
-          fmt::format("{} rows are read as they lie, or packed as they are: leave 'from' away",
-                      family.lhs->name));
-    }
-    lhs.expect_keys({"format"});
-    family.lhs_from = {std::string(family.lhs->name)};
-  } else {
-    lhs.expect_keys({"format", "from"});
-    family.lhs_from = read_sources(lhs, {"f32"});
-  }
-  family.rhs_from = read_sources(rhs, source_names(*family.rhs));
-  family.dst = read_float(root.at("dst"), "dst");
+  is_static(*family.lhs) ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
+  const bool as_they_are = !family.lhs->quantized_on_the_fly && lhs.find("from") == nullptr;
+  family.lhs_from =
+      as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
+  family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
+  family.dst = read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
 
   const YamlNode& name_node = root.at("family");
@@ -84,6 +81,12 @@ void check_unique(const std::vector<Variant>& variants) {
 /// Each source fits the layout of some kernel.
 void check_sources(const YamlNode& root, const Family& family,
                    const std::vector<Variant>& variants) {
+  const YamlNode* rows = root.at("lhs").find("from");
+  const auto reads_rows = [](const Variant& variant) { return is_unpacked(variant.lhs); };
+  if (rows != nullptr && std::all_of(variants.begin(), variants.end(), reads_rows)) {
+    rows->fail(
+        fmt::format("all kernels read rows of {} as they lie: omit 'from'", family.lhs->name));
+  }
   const auto fits = [&](const std::string& name) {
     return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
       return find_source(name, variant.rhs) != nullptr;

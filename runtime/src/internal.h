@@ -38,12 +38,12 @@ void tw_append_word(tw_text* list, const char* word);
 typedef struct tw_registry tw_registry;
 /* Of one value; its name, "f32". The type is a legal one, and not TW_TYPE_NONE. */
 size_t tw_type_bits(tw_type type);
-size_t tw_type_bytes(tw_type type); /* not of TW_S4 */
+size_t tw_type_bytes(tw_type type); /* not of TW_S4 and TW_S2 */
 const char* tw_type_text(tw_type type);
 /* What is asked for where nothing is said. */
 tw_type tw_type_or_f32(tw_type type);
 /* Sets both types; some kernel of the family has them, or there is none at all. */
-tw_status tw_check_types(const tw_registry* registry, tw_matmul* matmul);
+tw_status tw_check_types(const tw_registry* registry, const tw_device* device, tw_matmul* matmul);
 
 /* ---- structs of callers (structs.c) ---- */
 
@@ -64,9 +64,9 @@ void tw_give(const void* own, size_t known, void* theirs);
 
 /* As rows of packers name it; null: no tw_rhs_order. */
 const char* tw_order_text(tw_rhs_order order);
-/* The row of that name for values of `bits`, or else, where its values are converted, the one that
+/* The row of that name for values of `type`, or else, where its values are converted, the one that
  * there is; null: none. */
-const tw_source* tw_find_source(const char* name, size_t bits);
+const tw_source* tw_find_source(const char* name, tw_type type);
 /* Of a row of so many weights. */
 size_t tw_rhs_row_bytes(const tw_source* source, size_t values);
 /* Bytes of a row of scales that are beside the weights; 0: the layout's columns have one each. */
@@ -97,6 +97,8 @@ size_t tw_vector_bytes(const tw_layout* layout, const tw_device* device);
 size_t tw_panel_rows(const tw_layout* layout, const tw_device* device);
 /* An LHS that is the caller's own rows of floats: kernels read them where they are. */
 bool tw_is_unpacked(const tw_layout* lhs);
+/* An RHS for static activations: codes whose zero point and scale are packed with it. */
+bool tw_is_static(const tw_layout* rhs);
 /* Bytes of a scale per block, and its type's name. */
 size_t tw_scale_bytes(tw_scales scales);
 const char* tw_scales_text(tw_scales scales);
@@ -225,6 +227,7 @@ struct tw_plan {
   tw_registry registry;
   tw_device device;
   size_t n, k;
+  size_t taps; /* of an indirect LHS; 0: rows as they lie */
   tw_type lhs_type, dst_type;
   const tw_layout* rhs;
   size_t rhs_panel, rhs_stride, rhs_bytes;
@@ -273,6 +276,75 @@ typedef struct tw_part {
 tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice);
 /* Distance for tw_args.rhs_prefetch. */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows);
+
+size_t tw_slices_of(const tw_plan* plan, const tw_rows* rows);
+/* Of a slice: whole panels and tiles of all the rows' kernels. */
+size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows);
+/* The last row up to `row` where the rows may be cut; between any two such rows there are at most
+ * so many. */
+size_t tw_cut(const tw_plan* plan, const tw_rows* rows, size_t row);
+size_t tw_row_unit(const tw_plan* plan, const tw_rows* rows);
+/* The most rows that a slice has. */
+size_t tw_slice_rows(const tw_plan* plan, const tw_rows* rows);
+/* Where part `index` of `count` equal parts of m begins, without overflow. */
+size_t tw_share(size_t m, size_t index, size_t count);
+
+/* ---- run.c ---- */
+
+/* Kernels read the caller's rows, and those have taps: running gathers them. */
+bool tw_gathers(const tw_plan* plan);
+/* `who` begins messages: "tw_run: args". */
+tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* args,
+                       const tw_rows* rows);
+/* Its parts: rows as they lie, weights but not where they are, all about the outputs. */
+tw_status tw_check_unpacked_lhs(const char* who, const tw_plan* plan, const tw_run_args* args);
+tw_status tw_check_weights(const char* who, const tw_plan* plan, const tw_run_args* args);
+tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_args* args);
+/* Which row args.lhs is, if unpacked; which output args.dst is. */
+typedef struct tw_corner {
+  size_t lhs_row, dst_row, dst_column;
+} tw_corner;
+void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                 const tw_corner* corner, const tw_part* part);
+/* What is checked. Rows that are gathered lie `offset` bytes beyond where their table says. */
+tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
+                       const tw_run_args* args, size_t offset, size_t slice);
+
+/* ---- pack.c ---- */
+
+/* gathered: of rows that are copied before they are packed. */
+size_t tw_lhs_slices_of(const tw_plan* plan, const tw_rows* rows, bool gathered);
+/* Where the rows are, and what codes mean; with taps `indirect` is set. `who` begins messages:
+ * "tw_pack_lhs: source". */
+tw_status tw_check_lhs(const char* who, const tw_plan* plan, const tw_rows* rows,
+                       const tw_lhs_source* source, tw_indirect* indirect);
+/* What is checked. */
+tw_status tw_pack_lhs_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
+                            const tw_lhs_source* source, const tw_indirect* indirect, void* packed,
+                            size_t slice);
+/* Gathered rows of the segment that a slice packs, as many as stay in the cache until then. */
+size_t tw_lhs_slice_rows(const tw_plan* plan, const tw_segment* segment);
+/* Gathered rows of one slice; false: there is no such slice. */
+typedef struct tw_gathered {
+  const tw_segment* segment;
+  size_t first, count; /* of all rows */
+} tw_gathered;
+bool tw_find_gathered(const tw_plan* plan, const tw_rows* rows, size_t slice, tw_gathered* found);
+/* source: where they lie now. */
+void tw_pack_gathered(const tw_plan* plan, const tw_gathered* rows, const tw_lhs_source* source,
+                      void* packed);
+
+/* ---- indirect.c ---- */
+
+/* Takes `theirs` for a plan with taps, null for one without; `who` begins the message:
+ * "tw_pack_lhs: source". */
+tw_status tw_take_indirect(const char* who, const tw_plan* plan, const tw_rows* rows,
+                           const tw_indirect* theirs, tw_indirect* own);
+tw_status tw_check_scratch(const char* who, const tw_plan* plan, const tw_rows* rows,
+                           const void* scratch, size_t bytes);
+/* Rows of k values, one right after the other; fails at a null. */
+tw_status tw_gather(const char* who, const tw_plan* plan, const tw_indirect* indirect, size_t begin,
+                    size_t end, void* to);
 
 /* ---- container.c ---- */
 

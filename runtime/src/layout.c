@@ -64,6 +64,10 @@ bool tw_is_unpacked(const tw_layout* lhs) {
          lhs->data_bits == 32 && lhs->per_row_bytes == 0;
 }
 
+bool tw_is_static(const tw_layout* rhs) {
+  return rhs->axes != NULL && rhs->axes->bias.type == TW_S32;
+}
+
 size_t tw_scale_bytes(tw_scales scales) {
   return scales == TW_SCALES_F32 ? 4 : 2;
 }

@@ -9,10 +9,11 @@
 #include "internal.h"
 
 enum {
-  CALL_CYCLES = 100,   /* to enter a kernel and set up its pointers */
-  TILE_CYCLES = 30,    /* to fill and drain a tile's chain of multiply-adds */
-  SLICES_PER_CORE = 4, /* so that cores of unlike speed finish together */
-  UNLIKE_CORE = 4      /* times slower than predicted: a kernel scheduled for unlike cores */
+  CALL_CYCLES = 100,    /* to enter a kernel and set up its pointers */
+  TILE_CYCLES = 30,     /* to fill and drain a tile's chain of multiply-adds */
+  SLICES_PER_CORE = 4,  /* so that cores of unlike speed finish together */
+  GATHER_COLUMNS = 256, /* of a slice that gathers its rows, so that they are worth it */
+  UNLIKE_CORE = 4       /* times slower than predicted: a kernel scheduled for unlike cores */
 };
 
 static const tw_mix default_mix[] = {{1, 128}, {128, 1}};
@@ -67,6 +68,11 @@ static tw_status check_matmul(const tw_matmul* matmul) {
     return tw_fail(TW_INVALID, "tw_plan_create: matmul.tuning.order is %d; %d to %d are legal",
                    (int)matmul->tuning.order, TW_ORDER_UNSET, TW_ROWS_FIRST);
   }
+  if (matmul->taps != 0 && matmul->k % matmul->taps != 0) {
+    return tw_fail(TW_INVALID,
+                   "tw_plan_create: matmul.k is %zu; multiples of matmul.taps, %zu, are legal",
+                   matmul->k, matmul->taps);
+  }
   return check_mix(matmul);
 }
 
@@ -80,9 +86,10 @@ static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
          (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id);
 }
 
-/* Its sums over all of k fit in 32 bits. */
+/* Its sums over all of k fit in 32 bits, or are floats. */
 static bool is_exact(const tw_kernel* kernel, const tw_matmul* matmul) {
-  return kernel->rhs->exact_k == 0 || matmul->k <= kernel->rhs->exact_k;
+  return tw_is_unpacked(kernel->lhs) || kernel->rhs->exact_k == 0 ||
+         matmul->k <= kernel->rhs->exact_k;
 }
 
 static bool usable(const tw_kernel* kernel, const tw_matmul* matmul, const tw_device* device) {
@@ -235,7 +242,9 @@ static size_t choose_n_block(const tw_plan* plan) {
   const size_t units = tw_divide_up(plan->n, unit);
   const size_t fit = tw_l2_bytes(&plan->device) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
   const size_t fair = units / (SLICES_PER_CORE * tw_device_cores(&plan->device));
-  const size_t smaller = fit < fair ? fit : fair;
+  size_t smaller = fit < fair ? fit : fair;
+  const size_t least = tw_divide_up(GATHER_COLUMNS, unit);
+  if (plan->taps != 0 && plan->lhs_unpacked && smaller < least) smaller = least;
   const size_t blocks = tw_divide_up(units, smaller > 0 ? smaller : 1);
   return tw_divide_up(units, blocks) * unit; /* of like size */
 }
@@ -382,7 +391,7 @@ static tw_status create(const tw_registry* registry, const tw_device* device, tw
                         tw_plan** plan) {
   tw_status status = check_device(device);
   if (status == TW_OK) status = check_matmul(matmul);
-  if (status == TW_OK) status = tw_check_types(registry, matmul);
+  if (status == TW_OK) status = tw_check_types(registry, device, matmul);
   if (status == TW_OK) status = check_blocks(registry, matmul);
   if (status == TW_OK) status = check_depth(registry, device, matmul);
   if (status == TW_OK) status = tw_check_settings(registry, device, matmul);
@@ -395,6 +404,7 @@ static tw_status create(const tw_registry* registry, const tw_device* device, tw
   made->device = *device;
   made->n = matmul->n;
   made->k = matmul->k;
+  made->taps = matmul->taps;
   made->lhs_type = matmul->lhs_type;
   made->dst_type = matmul->dst_type;
   made->tuning = matmul->tuning;

@@ -1,95 +1,145 @@
-/* Running a slice: all row segments of its block of rows, for its block of columns. */
+/* Running a slice: all row segments of its block of rows, for its block of columns. `who` begins
+ * messages: "tw_run: args". */
 #include <math.h>
 
 #include "internal.h"
 
-static tw_status check_dst(const tw_plan* plan, const tw_run_args* args) {
-  if (args->dst == NULL) return tw_fail(TW_INVALID, "tw_run: args.dst is null");
+static tw_status check_dst(const char* who, const tw_plan* plan, const tw_run_args* args) {
+  if (args->dst == NULL) return tw_fail(TW_INVALID, "%s.dst is null", who);
   size_t row, needed;
   if (!tw_multiply(plan->n, tw_type_bytes(plan->dst_type), &row)) {
-    return tw_fail(TW_TOO_LARGE, "tw_run: n = %zu values overflow the address space", plan->n);
+    return tw_fail(TW_TOO_LARGE, "%s: n = %zu values overflow the address space", who, plan->n);
   }
   if (args->dst_stride < row) {
     return tw_fail(TW_TOO_SMALL,
-                   "tw_run: args.dst_stride is %zu; a row of n = %zu values has %zu "
+                   "%s.dst_stride is %zu; a row of n = %zu values has %zu "
                    "bytes",
-                   args->dst_stride, plan->n, row);
+                   who, args->dst_stride, plan->n, row);
   }
   if (!tw_matrix_bytes(args->m, row, args->dst_stride, &needed)) {
     return tw_fail(TW_TOO_LARGE,
-                   "tw_run: args.dst_stride is %zu; m = %zu rows overflow the "
+                   "%s.dst_stride is %zu; m = %zu rows overflow the "
                    "address space",
-                   args->dst_stride, args->m);
+                   who, args->dst_stride, args->m);
   }
   if (args->dst_bytes < needed) {
-    return tw_fail(TW_TOO_SMALL, "tw_run: args.dst_bytes is %zu; m = %zu rows need %zu",
-                   args->dst_bytes, args->m, needed);
+    return tw_fail(TW_TOO_SMALL, "%s.dst_bytes is %zu; m = %zu rows need %zu", who, args->dst_bytes,
+                   args->m, needed);
   }
   return TW_OK;
 }
 
-/* The caller's own rows. */
-static tw_status check_unpacked_lhs(const tw_plan* plan, const tw_run_args* args) {
+tw_status tw_check_unpacked_lhs(const char* who, const tw_plan* plan, const tw_run_args* args) {
   const size_t row =
       plan->k * tw_type_bytes(plan->lhs_type); /* the plan's layouts have passed: no overflow */
   size_t needed;
   if (args->lhs_stride < row) {
     return tw_fail(TW_TOO_SMALL,
-                   "tw_run: args.lhs_stride is %zu; this plan reads unpacked rows, and one of "
+                   "%s.lhs_stride is %zu; this plan reads unpacked rows, and one of "
                    "k = %zu values has %zu bytes",
-                   args->lhs_stride, plan->k, row);
+                   who, args->lhs_stride, plan->k, row);
   }
   if (!tw_matrix_bytes(args->m, row, args->lhs_stride, &needed)) {
-    return tw_fail(TW_TOO_LARGE,
-                   "tw_run: args.lhs_stride is %zu; m = %zu rows overflow the address space",
-                   args->lhs_stride, args->m);
+    return tw_fail(TW_TOO_LARGE, "%s.lhs_stride is %zu; m = %zu rows overflow the address space",
+                   who, args->lhs_stride, args->m);
   }
   if (args->lhs_bytes < needed) {
-    return tw_fail(TW_TOO_SMALL, "tw_run: args.lhs_bytes is %zu; m = %zu unpacked rows need %zu",
+    return tw_fail(TW_TOO_SMALL, "%s.lhs_bytes is %zu; m = %zu unpacked rows need %zu", who,
                    args->lhs_bytes, args->m, needed);
   }
   return TW_OK;
 }
 
-static tw_status check_packed_lhs(const tw_run_args* args, const tw_rows* rows) {
+static tw_status check_packed_lhs(const char* who, const tw_run_args* args, const tw_rows* rows) {
   if (args->lhs_stride != 0) {
     return tw_fail(TW_INVALID,
-                   "tw_run: args.lhs_stride is %zu; this plan reads what tw_pack_lhs packed, 0 is "
+                   "%s.lhs_stride is %zu; this plan reads what tw_pack_lhs packed, 0 is "
                    "legal",
-                   args->lhs_stride);
+                   who, args->lhs_stride);
   }
   if (args->lhs_bytes < rows->lhs_bytes) {
-    return tw_fail(TW_TOO_SMALL, "tw_run: args.lhs_bytes is %zu; m = %zu rows need %zu",
-                   args->lhs_bytes, args->m, rows->lhs_bytes);
+    return tw_fail(TW_TOO_SMALL, "%s.lhs_bytes is %zu; m = %zu rows need %zu", who, args->lhs_bytes,
+                   args->m, rows->lhs_bytes);
   }
   return TW_OK;
 }
 
-static tw_status check_args(const tw_plan* plan, const tw_run_args* args, const tw_rows* rows) {
-  if (args->lhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.lhs is null");
-  const tw_status lhs =
-      plan->lhs_unpacked ? check_unpacked_lhs(plan, args) : check_packed_lhs(args, rows);
-  if (lhs != TW_OK) return lhs;
-  if (args->rhs == NULL) return tw_fail(TW_INVALID, "tw_run: args.rhs is null");
-  if (args->rhs_bytes < plan->rhs_bytes) {
-    return tw_fail(TW_TOO_SMALL, "tw_run: args.rhs_bytes is %zu; this plan needs %zu",
-                   args->rhs_bytes, plan->rhs_bytes);
-  }
-  if (args->bias != NULL && args->bias_count < plan->n) {
-    return tw_fail(TW_TOO_SMALL,
-                   "tw_run: args.bias_count is %zu; one of each of n = %zu columns "
-                   "is needed",
-                   args->bias_count, plan->n);
-  }
-  if (args->clamp && !(args->min <= args->max)) {
-    return tw_fail(TW_INVALID, "tw_run: args.min is %g, args.max is %g; min must not be above max",
-                   (double)args->min, (double)args->max);
-  }
-  return check_dst(plan, args);
+static bool is_whole(float value) {
+  return value == (float)(int)value;
 }
 
-static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_segment* segment,
-                        const tw_part* part, size_t prefetch) {
+/* Outputs that are codes. */
+static tw_status check_codes(const char* who, const tw_plan* plan, const tw_run_args* args) {
+  const bool codes = plan->dst_type == TW_S8;
+  const int lowest = codes ? INT8_MIN : 0, highest = codes ? INT8_MAX : 0;
+  if (args->dst_zero_point < lowest || args->dst_zero_point > highest) {
+    return tw_fail(TW_INVALID, "%s.dst_zero_point is %d; %d to %d are legal", who,
+                   (int)args->dst_zero_point, lowest, highest);
+  }
+  if (!codes) return TW_OK;
+  if (args->bias != NULL) {
+    return tw_fail(TW_INVALID,
+                   "%s.bias is set; for static activations it is packed with the "
+                   "weights, null is legal",
+                   who);
+  }
+  const bool within = args->min >= INT8_MIN && args->max <= INT8_MAX;
+  if (args->clamp && !(within && is_whole(args->min) && is_whole(args->max))) {
+    return tw_fail(TW_INVALID,
+                   "%s.min is %g, args.max is %g; whole numbers from %d to %d are legal", who,
+                   (double)args->min, (double)args->max, INT8_MIN, INT8_MAX);
+  }
+  return TW_OK;
+}
+
+bool tw_gathers(const tw_plan* plan) {
+  return plan->lhs_unpacked && plan->taps != 0;
+}
+
+static tw_status check_lhs(const char* who, const tw_plan* plan, const tw_run_args* args,
+                           const tw_rows* rows) {
+  if (tw_gathers(plan)) {
+    return tw_check_scratch(who, plan, rows, args->scratch, args->scratch_bytes);
+  }
+  if (args->lhs == NULL) return tw_fail(TW_INVALID, "%s.lhs is null", who);
+  return plan->lhs_unpacked ? tw_check_unpacked_lhs(who, plan, args)
+                            : check_packed_lhs(who, args, rows);
+}
+
+tw_status tw_check_weights(const char* who, const tw_plan* plan, const tw_run_args* args) {
+  if (args->rhs_bytes < plan->rhs_bytes) {
+    return tw_fail(TW_TOO_SMALL, "%s.rhs_bytes is %zu; this plan needs %zu", who, args->rhs_bytes,
+                   plan->rhs_bytes);
+  }
+  return TW_OK;
+}
+
+tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_args* args) {
+  if (args->bias != NULL && args->bias_count < plan->n) {
+    return tw_fail(TW_TOO_SMALL,
+                   "%s.bias_count is %zu; one of each of n = %zu columns "
+                   "is needed",
+                   who, args->bias_count, plan->n);
+  }
+  if (args->clamp && !(args->min <= args->max)) {
+    return tw_fail(TW_INVALID, "%s.min is %g, args.max is %g; min must not be above max", who,
+                   (double)args->min, (double)args->max);
+  }
+  const tw_status status = check_codes(who, plan, args);
+  return status != TW_OK ? status : check_dst(who, plan, args);
+}
+
+tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* args,
+                       const tw_rows* rows) {
+  tw_status status = check_lhs(who, plan, args, rows);
+  if (status != TW_OK) return status;
+  if (args->rhs == NULL) return tw_fail(TW_INVALID, "%s.rhs is null", who);
+  status = tw_check_weights(who, plan, args);
+  return status != TW_OK ? status : tw_check_outputs(who, plan, args);
+}
+
+static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
+                        const tw_segment* segment, const tw_part* part, size_t prefetch) {
   const size_t end = segment->row_begin + segment->rows;
   const size_t first = part->row_begin > segment->row_begin ? part->row_begin : segment->row_begin;
   const size_t last = part->row_end < end ? part->row_end : end;
@@ -102,7 +152,7 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
   args.k = plan->k;
   args.block = plan->rhs->block;
   if (plan->lhs_unpacked) {
-    args.lhs = (const char*)run->lhs + first * run->lhs_stride;
+    args.lhs = (const char*)run->lhs + (first - corner->lhs_row) * run->lhs_stride;
     args.lhs_stride = run->lhs_stride;
   } else {
     const size_t panel = tw_panel_rows(segment->kernel->lhs, &plan->device);
@@ -112,31 +162,58 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_se
   }
   args.rhs = (const char*)run->rhs + rhs_at;
   args.rhs_stride = plan->rhs_stride;
-  args.dst = (char*)run->dst + first * run->dst_stride +
-             part->column_begin * tw_type_bytes(plan->dst_type);
+  args.dst = (char*)run->dst + (first - corner->dst_row) * run->dst_stride +
+             (part->column_begin - corner->dst_column) * tw_type_bytes(plan->dst_type);
   args.dst_stride = run->dst_stride;
   if (run->bias != NULL) args.bias = (const float*)run->bias + part->column_begin;
-  args.min = run->clamp ? run->min : -INFINITY;
-  args.max = run->clamp ? run->max : INFINITY;
+  const bool codes = plan->dst_type == TW_S8;
+  args.min = run->clamp ? run->min : codes ? INT8_MIN : -INFINITY;
+  args.max = run->clamp ? run->max : codes ? INT8_MAX : INFINITY;
+  args.dst_zero_point = run->dst_zero_point;
   args.rhs_prefetch = prefetch;
   segment->kernel->run(&args);
+}
+
+void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                 const tw_corner* corner, const tw_part* part) {
+  const size_t prefetch = tw_rhs_prefetch(plan, rows);
+  for (size_t i = 0; i < rows->count; ++i) {
+    run_segment(plan, args, corner, &rows->segments[i], part, prefetch);
+  }
+}
+
+/* The part's rows become the lhs; other images are `offset` further. */
+static tw_status gather_lhs(const char* who, const tw_plan* plan, const tw_rows* rows,
+                            const tw_part* part, size_t offset, tw_run_args* args) {
+  tw_indirect indirect;
+  const tw_status status = tw_take_indirect(who, plan, rows, args->indirect, &indirect);
+  if (status != TW_OK) return status;
+  indirect.offset += offset;
+  args->lhs = args->scratch;
+  args->lhs_stride = plan->k * tw_type_bytes(plan->lhs_type);
+  return tw_gather(who, plan, &indirect, part->row_begin, part->row_end, args->scratch);
+}
+
+tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
+                       const tw_run_args* args, size_t offset, size_t slice) {
+  tw_run_args own = *args;
+  tw_status status = TW_OK;
+  const tw_part part = tw_slice_part(plan, rows, slice);
+  if (tw_gathers(plan)) status = gather_lhs(who, plan, rows, &part, offset, &own);
+  if (status != TW_OK) return status;
+  const tw_corner corner = {tw_gathers(plan) ? part.row_begin : 0, 0, 0};
+  tw_run_part(plan, rows, &own, &corner, &part);
+  return TW_OK;
 }
 
 tw_status tw_run(const tw_plan* plan, const tw_run_args* theirs, size_t slice) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_run: plan is null");
   if (theirs == NULL) return tw_fail(TW_INVALID, "tw_run: args is null");
-  tw_run_args own;
-  const tw_run_args* args = &own;
-  tw_status status = tw_take("tw_run: args", "tw_run_args", theirs, &own, sizeof own);
-  if (status != TW_OK || args->m == 0) return status;
+  tw_run_args args;
+  tw_status status = tw_take("tw_run: args", "tw_run_args", theirs, &args, sizeof args);
+  if (status != TW_OK || args.m == 0) return status;
   tw_rows rows;
-  status = tw_rows_of(plan, args->m, "tw_run", &rows);
-  if (status == TW_OK) status = check_args(plan, args, &rows);
-  if (status != TW_OK) return status;
-  const tw_part part = tw_slice_part(plan, &rows, slice);
-  const size_t prefetch = tw_rhs_prefetch(plan, &rows);
-  for (size_t i = 0; i < rows.count; ++i) {
-    run_segment(plan, args, &rows.segments[i], &part, prefetch);
-  }
-  return TW_OK;
+  status = tw_rows_of(plan, args.m, "tw_run", &rows);
+  if (status == TW_OK) status = tw_check_run("tw_run: args", plan, &args, &rows);
+  return status == TW_OK ? tw_run_slice("tw_run: args", plan, &rows, &args, 0, slice) : status;
 }

@@ -62,8 +62,7 @@ static size_t cut_unit(const tw_plan* plan, const tw_segment* segment) {
   return panel > tile ? panel : tile;
 }
 
-/* The last row up to `row` where the rows may be cut. */
-static size_t cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
+size_t tw_cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
   for (size_t i = 0; i < rows->count; ++i) {
     const tw_segment* segment = &rows->segments[i];
     const size_t inside = row - segment->row_begin;
@@ -87,14 +86,29 @@ static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
   return tw_divide_up(rows->m, block > unit ? block : unit);
 }
 
-/* Row `index` of `count` equal parts of m, without overflow. */
-static size_t share(size_t m, size_t index, size_t count) {
+size_t tw_row_unit(const tw_plan* plan, const tw_rows* rows) {
+  size_t unit = 1;
+  for (size_t i = 0; i < rows->count; ++i) {
+    const size_t each = cut_unit(plan, &rows->segments[i]);
+    if (each > unit) unit = each;
+  }
+  return unit;
+}
+
+/* A block begins where rows may be cut, less than a unit early. */
+size_t tw_slice_rows(const tw_plan* plan, const tw_rows* rows) {
+  const size_t blocks = row_blocks(plan, rows);
+  if (blocks == 0) return 0;
+  const size_t most = tw_divide_up(rows->m, blocks) + tw_row_unit(plan, rows) - 1;
+  return most < rows->m ? most : rows->m;
+}
+
+size_t tw_share(size_t m, size_t index, size_t count) {
   const size_t rest = m % count;
   return m / count * index + (index < rest ? index : rest);
 }
 
-/* Whole panels and tiles of all the rows' kernels. */
-static size_t columns_of_slice(const tw_plan* plan, const tw_rows* rows) {
+size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows) {
   if (rows->tuning.n_block == 0) return plan->n_block;
   size_t unit = plan->rhs_panel, block;
   for (size_t i = 0; i < rows->count; ++i) {
@@ -104,27 +118,30 @@ static size_t columns_of_slice(const tw_plan* plan, const tw_rows* rows) {
                                                          : tw_divide_up(plan->n, unit) * unit;
 }
 
+size_t tw_slices_of(const tw_plan* plan, const tw_rows* rows) {
+  return row_blocks(plan, rows) * tw_divide_up(plan->n, tw_slice_columns(plan, rows));
+}
+
 tw_status tw_run_slices(const tw_plan* plan, size_t m, size_t* slices) {
   if (plan == NULL || slices == NULL) {
     return tw_fail(TW_INVALID, "tw_run_slices: %s is null", plan == NULL ? "plan" : "slices");
   }
   tw_rows rows;
   const tw_status status = tw_rows_of(plan, m, "tw_run_slices", &rows);
-  if (status != TW_OK) return status;
-  *slices = row_blocks(plan, &rows) * tw_divide_up(plan->n, columns_of_slice(plan, &rows));
-  return TW_OK;
+  if (status == TW_OK) *slices = tw_slices_of(plan, &rows);
+  return status;
 }
 
 tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
-  const size_t n_block = columns_of_slice(plan, rows);
+  const size_t n_block = tw_slice_columns(plan, rows);
   const size_t down = row_blocks(plan, rows), across = tw_divide_up(plan->n, n_block);
   tw_part part = {0, 0, 0, 0};
   if (down == 0 || slice / across >= down) return part;
   const bool rows_first = rows->tuning.order == TW_ROWS_FIRST;
   const size_t row = rows_first ? slice % down : slice / across;
   const size_t column = rows_first ? slice / down : slice % across;
-  part.row_begin = cut(plan, rows, share(rows->m, row, down));
-  part.row_end = cut(plan, rows, share(rows->m, row + 1, down));
+  part.row_begin = tw_cut(plan, rows, tw_share(rows->m, row, down));
+  part.row_end = tw_cut(plan, rows, tw_share(rows->m, row + 1, down));
   part.column_begin = column * n_block;
   part.column_end = plan->n - part.column_begin > n_block ? part.column_begin + n_block : plan->n;
   return part;
@@ -161,7 +178,7 @@ tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning) {
   const tw_status status = tw_rows_of(plan, m, "tw_plan_tuning", &rows);
   if (status != TW_OK) return status;
   const size_t blocks = row_blocks(plan, &rows);
-  tuning->n_block = columns_of_slice(plan, &rows);
+  tuning->n_block = tw_slice_columns(plan, &rows);
   tuning->m_block = blocks == 0 ? 0 : tw_divide_up(m, blocks);
   tuning->rhs_prefetch = tw_rhs_prefetch(plan, &rows);
   tuning->order = rows.tuning.order == TW_ROWS_FIRST ? TW_ROWS_FIRST : TW_COLUMNS_FIRST;

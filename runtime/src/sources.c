@@ -13,12 +13,12 @@ const char* tw_order_text(tw_rhs_order order) {
   return (size_t)order < ORDERS ? orders[order] : NULL;
 }
 
-const tw_source* tw_find_source(const char* name, size_t bits) {
+const tw_source* tw_find_source(const char* name, tw_type type) {
   const tw_source* found = NULL;
   for (size_t i = 0; i < tw_generated_source_count; ++i) {
     const tw_source* source = &tw_generated_sources[i];
     if (strcmp(source->name, name) != 0) continue;
-    if (tw_type_bits(source->axes.data.type) == bits) return source;
+    if (source->axes.data.type == type) return source;
     if (found == NULL) found = source;
   }
   return found;
@@ -88,6 +88,20 @@ static tw_status check_scales(const char* who, const tw_plan* plan, size_t colum
   return TW_OK;
 }
 
+/* Zero points beside them, where the layout keeps some. */
+static tw_status check_zero_points(const char* who, const tw_plan* plan, size_t columns,
+                                   const tw_rhs_source* source) {
+  if (source->zero_points == NULL) return TW_OK;
+  if (plan->rhs->axes->zero_points.type == TW_TYPE_NONE) {
+    return tw_fail(TW_INVALID, "%s.zero_points is set; layout %s has none, null is legal", who,
+                   plan->rhs->text);
+  }
+  const size_t block = plan->rhs->block, blocks = block == 0 ? 1 : plan->k / block;
+  if (source->zero_point_count / blocks >= columns) return TW_OK;
+  return tw_fail(TW_TOO_SMALL, "%s.zero_point_count is %zu; one of each%s of %zu columns is needed",
+                 who, source->zero_point_count, block == 0 ? "" : " block, of each", columns);
+}
+
 tw_status tw_check_rhs(const char* who, const tw_plan* plan, size_t columns,
                        const tw_rhs_source* source, const tw_source** row) {
   if (source->data == NULL) return tw_fail(TW_INVALID, "%s.data is null", who);
@@ -103,12 +117,13 @@ tw_status tw_check_rhs(const char* who, const tw_plan* plan, size_t columns,
                    "is legal",
                    who, source->unsigned_nibbles, bits);
   }
-  *row = tw_find_source(order, bits);
+  *row = tw_find_source(order, plan->rhs->type);
   const bool rows_are_k = (*row)->axes.rows.dim == TW_DIM_K;
   const size_t row_bytes = tw_rhs_row_bytes(*row, rows_are_k ? columns : plan->k);
   tw_status status = tw_check_matrix(who, rows_are_k ? plan->k : columns, row_bytes, source->stride,
                                      source->data_bytes);
   if (status == TW_OK && (*row)->block == 0) status = check_scales(who, plan, columns, source);
+  if (status == TW_OK) status = check_zero_points(who, plan, columns, source);
   if (status != TW_OK) return status;
   if (source->bias != NULL && source->bias_count < columns) {
     return tw_fail(TW_TOO_SMALL, "%s.bias_count is %zu; one of each of %zu columns is needed", who,

@@ -6,7 +6,7 @@ static const struct {
   size_t bits;
 } types[] = {[TW_F32] = {"f32", 32}, [TW_F16] = {"f16", 16}, [TW_BF16] = {"bf16", 16},
              [TW_S32] = {"s32", 32}, [TW_S8] = {"s8", 8},    [TW_U8] = {"u8", 8},
-             [TW_S4] = {"s4", 4}};
+             [TW_S4] = {"s4", 4},    [TW_S2] = {"s2", 2}};
 
 size_t tw_type_bits(tw_type type) {
   return types[type].bits;
@@ -71,15 +71,15 @@ static tw_status check_accumulate(const tw_registry* registry, const tw_matmul* 
                  matmul->accumulate, matmul->family, adding.length == 0 ? "none" : adding.text);
 }
 
-tw_status tw_check_types(const tw_registry* registry, tw_matmul* matmul) {
+tw_status tw_check_types(const tw_registry* registry, const tw_device* device, tw_matmul* matmul) {
   tw_status status = check_type("lhs_type", matmul->lhs_type);
   if (status == TW_OK) status = check_type("dst_type", matmul->dst_type);
   if (status == TW_OK) status = check_accumulate(registry, matmul);
   if (status != TW_OK) return status;
   matmul->lhs_type = tw_type_or_f32(matmul->lhs_type);
   matmul->dst_type = tw_type_or_f32(matmul->dst_type);
-  tw_text written = {.length = 0}, read = {.length = 0};
-  bool is_written = false;
+  tw_text written = {.length = 0}, read = {.length = 0}, here = {.length = 0};
+  bool is_written = false, elsewhere = false;
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
     if (strcmp(kernel->family, matmul->family) != 0 || kernel->lhs == NULL) continue;
@@ -87,15 +87,22 @@ tw_status tw_check_types(const tw_registry* registry, tw_matmul* matmul) {
     tw_append_word(&written, types[kernel->dst].text);
     if (kernel->dst != matmul->dst_type) continue;
     is_written = true;
-    if (is_read(registry, kernel, matmul->lhs_type)) return TW_OK;
-    append_read(&read, registry, kernel);
+    const bool runs = tw_runnable_kernel(kernel, device);
+    if (is_read(registry, kernel, matmul->lhs_type)) {
+      if (runs) return TW_OK;
+      elsewhere = true;
+    }
+    append_read(runs ? &here : &read, registry, kernel);
   }
   const char* who = matmul->kernel != NULL ? matmul->kernel : matmul->family;
   if (written.length != 0 && !is_written) {
     return tw_fail(TW_UNSUPPORTED, "tw_plan_create: matmul.dst_type is %s; %s has outputs of: %s",
                    tw_type_text(matmul->dst_type), who, written.text);
   }
-  if (read.length == 0) return TW_OK; /* no such kernel, no packer at all: others say so */
-  return tw_fail(TW_UNSUPPORTED, "tw_plan_create: matmul.lhs_type is %s; %s has packers of: %s",
-                 tw_type_text(matmul->lhs_type), who, read.text);
+  const tw_text* legal = here.length != 0 ? &here : &read;
+  /* No such kernel, no packer at all, nothing that this device runs: others say so. */
+  if (legal->length == 0 || (elsewhere && here.length == 0)) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED, "tw_plan_create: matmul.lhs_type is %s; %s reads rows of: %s%s",
+                 tw_type_text(matmul->lhs_type), who, legal->text,
+                 elsewhere ? ", on this device" : "");
 }

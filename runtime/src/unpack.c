@@ -135,6 +135,16 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
   return TW_OK;
 }
 
+/* For static activations both are folded into others. */
+static tw_status check_folded(const tw_plan* plan, const tw_rhs_target* target) {
+  const bool wanted = target->scales != NULL || target->bias != NULL;
+  if (!wanted || !tw_is_static(plan->rhs)) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED,
+                 "tw_unpack_rhs: target.%s is set; layout %s keeps what became of scales and bias "
+                 "with those of activations and outputs; null is legal",
+                 target->scales != NULL ? "scales" : "bias", plan->rhs->text);
+}
+
 /* Scales that are wanted come back as they were. */
 static tw_status check_factor(const tw_plan* plan) {
   const int factor = plan->rhs->axes->scales.factor;
@@ -195,7 +205,9 @@ static tw_rhs_source as_source(const tw_rhs_target* target) {
                                 .scale_count = target->scale_count,
                                 .bias = target->bias,
                                 .bias_count = target->bias_count,
-                                .scale_stride = target->scale_stride};
+                                .scale_stride = target->scale_stride,
+                                .zero_points = target->zero_points,
+                                .zero_point_count = target->zero_point_count};
   return source;
 }
 
@@ -204,6 +216,7 @@ static tw_status check_target(const tw_plan* plan, const tw_rhs_target* target, 
   const tw_rhs_source source = as_source(target);
   tw_status status = tw_check_rhs("tw_unpack_rhs: target", plan, columns, &source, row);
   if (status == TW_OK) status = check_kept(plan, *row);
+  if (status == TW_OK) status = check_folded(plan, target);
   if (status != TW_OK || (*row)->block != 0 || target->scales == NULL) return status;
   return check_factor(plan);
 }
@@ -235,5 +248,10 @@ tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t packed_b
                  &n);
   }
   if (target.bias != NULL) unpack_array(plan, packed, &axes->bias, 0, target.bias, 0, &n);
+  if (target.zero_points != NULL) {
+    const size_t stride = plan->rhs->block != 0 ? target.scale_stride : 0;
+    unpack_array(plan, packed, &axes->zero_points, plan->rhs->block, target.zero_points, stride,
+                 &n);
+  }
   return TW_OK;
 }

@@ -18,11 +18,25 @@ typedef struct problem {
   size_t k;
 } problem;
 
-static float activations[MOST_M * MOST_K], bias[N], row_scales[N];
+static float activations[MOST_M * MOST_K], bias[N], row_scales[N], zero_points[N];
+/* Static activations and outputs: codes with a scale and a zero point. */
+static const float lhs_scale = 0.5f, dst_scale = 8;
+enum { LHS_ZERO = 3, DST_ZERO = -5 };
+static int8_t lhs_codes[MOST_M * MOST_K];
+static int32_t code_bias[N];
 static unsigned char output[MOST_M * N * sizeof(float)]; /* of the kernel's type */
 static unsigned char weights[N * MOST_K * 4], block_scales[N * MOST_K * 4];
+static unsigned char block_zeros[N * MOST_K * 4];
 static double values[N * MOST_K]; /* what the weights mean */
 static int failures, comparisons;
+
+static int is_static(const problem *p) {
+  return p->kernel->dst == TW_S8;
+}
+
+static int has_zero_points(const problem *p) {
+  return p->kernel->rhs->axes->zero_points.type != TW_TYPE_NONE;
+}
 
 static unsigned random_bits(void) {
   static uint64_t state = 88172645463325252u;
@@ -55,6 +69,7 @@ static void make_activations(const problem *p) {
     at[1] = 127;
     for (size_t k = 0; symmetric && k < p->k; k += layout->block) at[k] = 127;
   }
+  for (size_t i = 0; i < MOST_M * p->k; ++i) lhs_codes[i] = (int8_t)activations[i];
 }
 
 /* (1 + m / 2^mantissa) / 32 in the type's own bits; returns its value. */
@@ -72,18 +87,23 @@ static double make_scale(tw_scales type, unsigned char *at) {
   return (1 + (double)(mantissa % length) / length) / 32;
 }
 
-/* One weight of floats at `at`; returns its value. */
-static double make_float(size_t bits, unsigned char *at) {
-  const unsigned mantissa = random_bits() % 1024, exponent = random_bits() % 4;
+/* One weight of floats at `at`; returns its value, of which bf16 keeps 7 bits of 10. */
+static double make_float(tw_type type, unsigned char *at) {
+  const unsigned mantissa = random_bits() % 1024 & (type == TW_BF16 ? 0x3f8u : 0x3ffu);
+  const unsigned exponent = random_bits() % 4;
   const int negative = random_bits() % 2 != 0;
   const double size = ldexp(1 + mantissa / 1024.0, -(int)exponent - 3);
   const float value = (float)(negative ? -size : size);
   const uint16_t half = (uint16_t)((negative ? 0x8000u : 0) | (12 - exponent) << 10 | mantissa);
-  memcpy(at, bits == 16 ? (const void *)&half : (const void *)&value, bits / 8);
+  uint32_t word = half;
+  if (type != TW_F16) memcpy(&word, &value, sizeof word);
+  if (type == TW_BF16) word >>= 16;
+  if (type == TW_F32) memcpy(at, &word, sizeof word);
+  else memcpy(at, &(uint16_t){(uint16_t)word}, 2);
   return value;
 }
 
-/* One code of 4 or 8 bits, two's complement. */
+/* One code of up to 8 bits, two's complement; several may share a byte. */
 static double make_code(size_t bits, size_t column, size_t k, size_t depth) {
   const unsigned code = random_bits();
   if (bits == 8) {
@@ -91,9 +111,11 @@ static double make_code(size_t bits, size_t column, size_t k, size_t depth) {
     weights[column * depth + k] = (unsigned char)byte;
     return byte;
   }
-  unsigned char *at = weights + column * ((depth + 1) / 2) + k / 2;
-  *at = (unsigned char)(k % 2 == 0 ? (code & 15) : (*at | (code & 15) << 4));
-  return (int)(code & 15) - ((code & 8) != 0 ? 16 : 0);
+  const unsigned half = 1u << (bits - 1), kept = code & (2 * half - 1);
+  const unsigned shift = (unsigned)(k * bits % 8);
+  unsigned char *at = weights + column * ((depth * bits + 7) / 8) + k * bits / 8;
+  *at = (unsigned char)((shift == 0 ? 0u : *at) | kept << shift);
+  return (int)(kept ^ half) - (int)half;
 }
 
 static void make_weights(const problem *p) {
@@ -101,21 +123,26 @@ static void make_weights(const problem *p) {
   const size_t bits = layout->data_bits, blocks = layout->block != 0 ? p->k / layout->block : 0;
   const size_t scale_bytes = layout->block_scales == TW_SCALES_F32 ? 4 : 2;
   for (size_t column = 0; column < N; ++column) {
-    double scale = 1;
+    double scale = 1, zero = 0;
     bias[column] = (float)((int)(random_bits() % 200) - 100);
+    code_bias[column] = (int32_t)bias[column];
+    zero_points[column] = (float)(random_bits() % 8) / 4 - 1;
+    if (has_zero_points(p)) zero = (double)zero_points[column];
     row_scales[column] = (1 + (float)(random_bits() % 1024) / 1024) / 32;
     for (size_t k = 0; k < p->k; ++k) {
       double *value = values + column * p->k + k;
       if (layout->scales == 0) {
-        *value = make_float(bits, weights + (column * p->k + k) * bits / 8);
+        *value = make_float(layout->type, weights + (column * p->k + k) * bits / 8);
         continue;
       }
       if (layout->block == 0) scale = row_scales[column];
       if (layout->block != 0 && k % layout->block == 0) {
         const size_t index = column * blocks + k / layout->block;
         scale = make_scale(layout->block_scales, block_scales + index * scale_bytes);
+        if (has_zero_points(p))
+          zero = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
       }
-      *value = scale * make_code(bits, column, k, p->k);
+      *value = scale * (make_code(bits, column, k, p->k) - zero);
     }
   }
 }
@@ -127,8 +154,17 @@ static tw_rhs_source source_of(const problem *p) {
   source.data = weights;
   source.data_bytes = sizeof weights;
   source.stride = (p->k * layout->data_bits + 7) / 8;
-  source.bias = bias;
+  source.bias = is_static(p) ? (const void *)code_bias : (const void *)bias;
   source.bias_count = N;
+  if (is_static(p)) {
+    source.lhs_zero_point = LHS_ZERO;
+    source.lhs_scale = lhs_scale;
+    source.dst_scale = dst_scale;
+  }
+  if (has_zero_points(p)) {
+    source.zero_points = layout->block != 0 ? (const void *)block_zeros : (const void *)zero_points;
+    source.zero_point_count = layout->block != 0 ? N * (p->k / layout->block) : N;
+  }
   if (layout->scales != 0) {
     source.scales = layout->block != 0 ? (const void *)block_scales : (const void *)row_scales;
     source.scale_count = layout->block != 0 ? N * (p->k / layout->block) : N;
@@ -136,8 +172,13 @@ static tw_rhs_source source_of(const problem *p) {
   return source;
 }
 
+static size_t output_bytes(tw_type type) {
+  return type == TW_F32 ? 4 : type == TW_S8 ? 1 : 2;
+}
+
 static double output_at(tw_type type, size_t index) {
   float value;
+  if (type == TW_S8) return (double)(int8_t)output[index];
   if (type == TW_F16) return (double)tw_f32_of_f16(tw_load_u16(output + 2 * index));
   if (type == TW_BF16) return (double)tw_f32_of_bf16(tw_load_u16(output + 2 * index));
   memcpy(&value, output + sizeof value * index, sizeof value);
@@ -147,6 +188,31 @@ static double output_at(tw_type type, size_t index) {
 /* What rounding to outputs of a type may add to an error. */
 static double rounding_of(tw_type type) {
   return type == TW_F16 ? 1.0 / 2048 : type == TW_BF16 ? 1.0 / 256 : 0;
+}
+
+/* How far a code is from what it should be, of the half that rounding may take. */
+static double code_gap(const problem *p, size_t row, size_t column, double limit) {
+  double sum = code_bias[column] * (double)row_scales[column];
+  for (size_t k = 0; k < p->k; ++k) {
+    const double code = (double)activations[row * p->k + k] - LHS_ZERO;
+    sum += code * values[column * p->k + k];
+  }
+  const double real = sum * (double)lhs_scale / (double)dst_scale + DST_ZERO;
+  const double want = fmin(fmax(real, fmax(-limit, -128)), fmin(limit, 127));
+  return fabs(output_at(TW_S8, row * N + column) - want);
+}
+
+static void compare_codes(const problem *p, const char *name, size_t m, double limit) {
+  double worst = 0;
+  for (size_t row = 0; row < m; ++row) {
+    for (size_t column = 0; column < N; ++column) {
+      worst = fmax(worst, code_gap(p, row, column, limit));
+    }
+  }
+  ++comparisons;
+  if (worst <= 0.501) return;
+  ++failures;
+  printf("WRONG %s: m %zu, n %d, k %zu: %g codes off\n", name, m, N, p->k, worst);
 }
 
 static void compare(const problem *p, const char *name, size_t m, float limit) {
@@ -179,13 +245,18 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
                                 .data = activations,
                                 .data_bytes = sizeof activations,
                                 .stride = p->k * sizeof(float)};
+  const tw_lhs_source codes = {.size = sizeof codes,
+                               .data = lhs_codes,
+                               .data_bytes = sizeof lhs_codes,
+                               .stride = p->k};
   size_t slices;
   check(tw_lhs_slices(plan, m, &slices));
   for (size_t slice = 0; slice < slices; ++slice) {
-    check(tw_pack_lhs(plan, m, &source, lhs, lhs_bytes, slice));
+    check(tw_pack_lhs(plan, m, is_static(p) ? &codes : &source, lhs, lhs_bytes, slice));
   }
   /* Clamped to a few outputs of even numbers of rows, else to what the type can hold. */
-  const float limit = m % 2 == 0 ? 300 : p->kernel->dst == TW_F16 ? 60000 : INFINITY;
+  const float few = is_static(p) ? 40 : 300;
+  const float limit = m % 2 == 0 ? few : p->kernel->dst == TW_F16 ? 60000 : INFINITY;
   tw_run_args args = {.size = sizeof args};
   args.m = m;
   args.lhs = lhs_bytes != 0 ? lhs : activations;
@@ -195,14 +266,19 @@ static void run_rows(const problem *p, const tw_plan *plan, const char *name, si
   args.rhs_bytes = tw_rhs_bytes(plan);
   args.dst = output;
   args.dst_bytes = sizeof output;
-  args.dst_stride = N * (p->kernel->dst == TW_F32 ? sizeof(float) : sizeof(uint16_t));
+  args.dst_stride = N * output_bytes(p->kernel->dst);
+  args.dst_zero_point = is_static(p) ? DST_ZERO : 0;
   args.clamp = limit < INFINITY;
   args.min = -limit;
   args.max = limit;
   memset(output, p->kernel->accumulate ? 0 : 0xff, sizeof output);
   check(tw_run_slices(plan, m, &slices));
   for (size_t slice = 0; slice < slices; ++slice) check(tw_run(plan, &args, slice));
-  compare(p, name, m, limit);
+  if (is_static(p)) {
+    compare_codes(p, name, m, (double)limit);
+  } else {
+    compare(p, name, m, limit);
+  }
   free(lhs);
 }
 
@@ -216,6 +292,7 @@ static void run_plan(const tw_device *device, const problem *p, const tw_kernel 
   matmul.block = p->kernel->rhs->block;
   matmul.scales = p->kernel->rhs->block_scales;
   matmul.dst_type = p->kernel->dst;
+  if (is_static(p)) matmul.lhs_type = TW_S8;
   matmul.accumulate = p->kernel->accumulate;
   matmul.kernel = kernel != NULL ? kernel->name : NULL;
   matmul.settings = found != NULL ? found->settings : NULL;

@@ -61,7 +61,7 @@ TEST(Command, OwnSpecGivesAFolderThatStandsAlone) {
                              "[0-9.]+ s\n")))
       << ran.output;
   for (const char* file : {"registry.c", "tilewright/generated.h", "tilewright/kernel.h",
-                           "tilewright/registry.h", "KERNELS.md", "README.md"}) {
+                           "tilewright/registry.h", "KERNELS.md", "MATRIX.md", "README.md"}) {
     EXPECT_TRUE(fs::exists(folder.path() / "out" / file)) << file;
   }
   // Nothing outside of it is needed, and no path of this machine stands in it.
@@ -222,6 +222,31 @@ TEST(Command, UsageErrors) {
   const Ran ran = run(folder, "list --spec none.yaml");
   EXPECT_EQ(ran.status, 1);
   EXPECT_NE(ran.output.find("none.yaml"), std::string::npos) << ran.output;
+}
+
+// A cell says what there is, or whose kernels serve, and why.
+TEST(Command, ListsFamiliesByIsas) {
+  const Folder folder;
+  folder.write("mine.yaml", R"(family: matmul_clamp_f32_f32_f16p
+lhs: {format: f32}
+rhs: {format: f16, from: [nxk, kxn]}
+dst: f32
+kernels:
+  - {isa: neon, technique: fma, panels: {rhs: 8}, tile: {m: 4, n: 8}, print: intrinsics}
+  - {isa: avx512f, technique: fma, panels: {rhs: 32}, tile: {m: [1, 4], n: 32}, print: assembly}
+)");
+  folder.write("dot.yaml", kSpec);
+  const Ran ran = run(folder, "list --matrix --spec mine.yaml --spec dot.yaml");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  const auto expect = [&](const char* pattern) {
+    EXPECT_TRUE(std::regex_search(ran.output, std::regex(pattern))) << pattern << "\n"
+                                                                    << ran.output;
+  };
+  expect(R"(\| family +\| avx512f +\| avx512_vnni \| neon +\| neon_i8mm \|)");
+  expect(R"(\| `matmul_clamp_f32_f32_f16p` +\| A1p +\| avx512f \(1\) \| Cp +\| neon \(1\) +\|)");
+  expect(R"(1\. technique fma may do it; no spec asks for that)");
+  expect(R"(2\. no instruction of it multiplies what qai8dx and qsi4cx are packed as)");
+  expect(R"(qsi4cxp` +\| - \(2\) +\| CAP +\| - \(2\) +\| CAP +\|)");
 }
 
 TEST(Command, ExplainFindsKernelsByPartsOfNames) {

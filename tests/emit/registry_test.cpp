@@ -72,10 +72,10 @@ TEST(Registry, RowsSayWhatIsBuiltAndNeeded) {
   KernelEntry built;
   built.variant = &variant;
   built.printer = "intrinsics";
-  built.symbol = "tw_built";
+  built.name = built.symbol = "tw_built";
   built.guard = "defined(__STDC__)";
   KernelEntry elsewhere = built;
-  elsewhere.symbol = "tw_elsewhere";
+  elsewhere.name = elsewhere.symbol = "tw_elsewhere";
   elsewhere.guard = "defined(NO_SUCH_MACHINE)";
   Registry registry;
   registry.kernels = {built, elsewhere};
@@ -105,7 +105,7 @@ TEST(Registry, TableForPeople) {
   KernelEntry entry;
   entry.variant = &variant;
   entry.printer = "intrinsics";
-  entry.symbol = "tw_x";
+  entry.name = entry.symbol = "tw_x";
   entry.vector_registers = 9;
   entry.macs_per_instruction = 12.34;
   entry.core = "small-core";

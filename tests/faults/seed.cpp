@@ -75,17 +75,17 @@ std::string spec_option(const fs::path& made) {
   return fmt::format(" --spec '{}'", (root / match[1].str()).string());
 }
 
-/// What the generator, one of whose files is faulty, makes of `fault.makes`.
-fs::path generate(Builds& builds, const Fault& fault, const fs::path& file, const fs::path& faulty,
+/// What the generator makes of `fault.makes` with `faulty` in the place of its file `own`.
+fs::path generate(Builds& builds, const Fault& fault, const fs::path& own, const fs::path& faulty,
                   const std::string& made, const fs::path& work) {
   fs::path command = builds.host.program("tilewright_command");
   std::string options = spec_option(root / made);
-  if (file.begin()->string() == "templates") {
+  if (const fs::path file = fs::relative(own, root); file.begin()->string() == "templates") {
     fs::copy(root / "templates", work / "templates", fs::copy_options::recursive);
     fs::copy(faulty, work / file, fs::copy_options::overwrite_existing);
     options += " --templates " + (work / "templates").string();
   } else {
-    command = make_program(builds.host, "tilewright_command", root / file, faulty, work);
+    command = make_program(builds.host, "tilewright_command", own, faulty, work);
   }
   run_or_throw("generating " + fault.makes, fmt::format("{} generate --out {}{}", command.string(),
                                                         (work / "made").string(), options));
@@ -117,7 +117,7 @@ Verdict seed(Builds& builds, const Fault& fault, const fs::path& work) {
   }
   if (!fault.makes.empty()) {
     const std::string made = find_file(root, fault.makes);
-    source = generate(builds, fault, file, source, made, work);
+    source = generate(builds, fault, own, source, made, work);
     own = root / made;
   }
   std::string last;

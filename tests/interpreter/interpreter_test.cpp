@@ -110,7 +110,7 @@ std::vector<Ground> grounds(const Isa& isa) {
   }
   std::vector<Ground> all;
   for (Technique technique : {Technique::fma, Technique::outer}) {
-    for (const char* weights : {"f32", "f16"}) {
+    for (const char* weights : {"f32", "f16", "bf16", "qsi8cx", "qsi4cx"}) {
       const Ground floats{&isa, technique, "f32", weights};
       if (possible(floats)) all.push_back(floats);
     }
@@ -118,11 +118,18 @@ std::vector<Ground> grounds(const Isa& isa) {
   for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer, Technique::tile}) {
     std::vector<Ground> wanted = {{&isa, technique},
                                   {&isa, technique, "qai8dx", "qsi8cx"},
+                                  {&isa, technique, "qai8dx", "qsi2cx"},
+                                  {&isa, technique, "qai8", "qsi2cx"},
                                   {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}};
+    wanted.push_back({&isa, technique, "qai8", "qsi8cx"});
+    wanted.push_back({&isa, technique, "qai8", "qsi4cx"});
     wanted.push_back({&isa, technique, "qsi8d32", "qsi8c32"});
+    wanted.push_back({&isa, technique, "qsi8d32", "qai8c32"});
     for (const char* lhs : {"qai8dx", "qsi8d32"}) {
       for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
-        wanted.push_back({&isa, technique, lhs, "qsi4c32", LayoutStyle::own, scales});
+        for (const char* rhs : {"qsi4c32", "qai4c32"}) {
+          wanted.push_back({&isa, technique, lhs, rhs, LayoutStyle::own, scales});
+        }
       }
     }
     for (const Ground& ground : wanted) {
@@ -166,8 +173,11 @@ TEST_P(Interpreter, AgreesWithTheReference) {
   for (Ground ground : grounds(isa)) {
     const bool halves = ground.blocks() || ground.rhs == std::string("f16");
     if (halves && !prints(isa, OpCode::cvt_f16_f32)) ground.isa = &unprinted;
-    if (ground.blocks() && !prints(isa, OpCode::cvt_bf16_f32)) ground.isa = &unprinted;
-    try_variants(ground, core, ground.blocks() ? rounds / 2 : rounds, random, counts);
+    const bool bf16 = ground.blocks() || ground.rhs == std::string("bf16");
+    if (bf16 && !prints(isa, OpCode::cvt_bf16_f32)) ground.isa = &unprinted;
+    const bool codes_by_floats = ground.lhs == std::string("f32") && ground.rhs[0] == 'q';
+    const bool fewer = ground.blocks() || codes_by_floats;
+    try_variants(ground, core, fewer ? rounds / 2 : rounds, random, counts);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::printf("%s: seed %u, %d variants (%d refused), %d runs, %d of them on registers, %.1f s\n",

@@ -1,16 +1,36 @@
 #include "interpreter/pack_codes.h"
 
+#include <algorithm>
 #include <string>
 
 #include "reference/pack_reference.h"
 
 namespace tw::test {
 
+StaticMatmul as_static(const Codes& codes) {
+  StaticMatmul in{codes.m, codes.n, codes.k, codes.lhs, 0, 0.75F, codes.rhs, codes.rhs_scales, {}};
+  if (!codes.zero_points.empty()) in.lhs_zero_point = codes.zero_points.front();
+  for (const float bias : codes.bias) in.bias.push_back(static_cast<int32_t>(bias));
+  in.dst_scale = 24;
+  in.dst_zero_point = codes.dst_zero_point;
+  in.min = static_cast<int>(std::max(codes.min, -128.0F));
+  in.max = static_cast<int>(std::min(codes.max, 127.0F));
+  return in;
+}
+
 std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength vl) {
   const auto vectors = static_cast<size_t>(layout.panel.svl != 0 ? vl.svl : vl.vl);
   OperandCodes in{codes.n, codes.k, codes.rhs, {}, codes.rhs_scales, codes.bias};
   if (layout.side == Side::lhs) {
     in = {codes.m, codes.k, codes.lhs, codes.zero_points, codes.lhs_scales, {}};
+  }
+  in.real_zeros = codes.rhs_zeros;
+  const bool is_static = layout.side == Side::rhs && sums_index(layout) >= 0 &&
+                         field_index(layout, FieldKind::sums) < 0;
+  const StaticMatmul whole = is_static ? as_static(codes) : StaticMatmul{};
+  for (size_t column = 0; is_static && column < codes.n; ++column) {
+    in.sums.push_back(folded_bias(whole, column));
+    in.scales[column] = folded_scale(whole, column);
   }
   const std::string type(name(layout.element));
   for (size_t i = 0; is_float(layout.element) && i < in.codes.size(); ++i) {

@@ -13,17 +13,22 @@ namespace {
 
 /// f32 half of the time, else whatever else the ISA can make; a third of all adds to what is there.
 void choose_output(Family& family, const Isa& isa, Random& random) {
+  if (is_static(*family.lhs)) {
+    family.dst = ElementType::i8;
+    return;
+  }
   family.dst = random.of({ElementType::f32, ElementType::f32, ElementType::f16, ElementType::bf16});
   family.accumulate = random.between(0, 2) == 0;
   try {
-    check_output(family.dst, family.accumulate, isa);
+    check_output(*family.lhs, family.dst, family.accumulate, isa);
   } catch (const std::invalid_argument&) {
     family.dst = ElementType::f32;
   }
 }
 
+/// Of the lhs; weights may be codes.
 bool floats(const Ground& ground) {
-  return is_float(*find_format(ground.rhs));
+  return is_float(*find_format(ground.lhs));
 }
 
 /// Rows of the lhs as their user keeps them.
@@ -62,9 +67,28 @@ int64_t near(int64_t tile, Random& random) {
                                                   2 * tile + 1, random.between(1, 3 * tile)}));
 }
 
+/// As codes: one zero point, a bias in whole numbers, and outputs that are mostly within the
+/// limits.
+void make_static(Codes& codes, Random& random) {
+  const auto any = [&] {
+    return static_cast<int32_t>(random.of<int64_t>({-128, 0, 127, random.between(-128, 127)}));
+  };
+  codes.zero_points.assign(codes.m, any());
+  codes.dst_zero_point = any();
+  for (float& bias : codes.bias) bias = static_cast<float>(random.between(-30000, 30000));
+  codes.min = random.between(0, 1) == 1 ? -40 : -INFINITY;
+  codes.max = random.between(0, 1) == 1 ? 25 : INFINITY;
+}
+
 }  // namespace
 
 bool possible(const Ground& ground) {
+  const Format& lhs = *find_format(ground.lhs);
+  try {
+    if (is_static(lhs)) check_output(lhs, ElementType::i8, false, *ground.isa);
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
   Panels panels;
   panels.style = ground.style;
   return layouts(ground, panels).has_value();
@@ -74,7 +98,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   Panels panels;
   panels.style = ground.style;
   panels.scales = ground.scales;
-  if (ground.blocks()) panels.block = random.of({32, 32, 64, 128, 256});
+  if (ground.blocks()) panels.block = random.of({32, 32, 64, 128, 192, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;
@@ -109,9 +133,14 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   if (ground.technique == Technique::dot && chosen->rhs.order.pair == NibblePair::next) {
     variant.tile = {variant.lhs.panel, rhs_unit * random.of<int64_t>({2, 4, 4, 6, 8, 8})};
   }
-  variant.knobs.unroll_k = ground.blocks() ? variant.rhs.block : random.of({32, 64, 128});
+  variant.knobs.unroll_k =
+      ground.blocks() ? std::min(variant.rhs.block, random.of({32, 64})) : random.of({32, 64, 128});
   variant.knobs.unroll_k = std::max(variant.knobs.unroll_k, variant.lhs.k_multiple);
-  if (floats(ground)) variant.knobs.unroll_k = random.of({1, 2, 4, 4, 8, 16});
+  if (floats(ground)) {
+    const auto group = static_cast<int>(first_k(variant.rhs, 1));  // more than 1: codes
+    const int most = group == 1 ? 16 : 2;
+    variant.knobs.unroll_k = group * std::min(most, random.of({1, 2, 4, 4, 8, 16}));
+  }
   variant.knobs.accumulators = ground.blocks() ? 1 : random.of({1, 1, 1, 2, 4, 8});
   variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));
   variant.knobs.paired_loads = random.between(0, 1) == 1;
@@ -149,10 +178,16 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
     codes.rhs_scales.push_back(random_scale(random));
   }
-  if (is_float(*variant.family.rhs)) {  // whole numbers, whose sums are exact in any order
-    codes.lhs_scales.assign(codes.m, 1);
-    codes.rhs_scales.assign(codes.n, 1);
+  if (field_index(variant.rhs, FieldKind::zero_points) >= 0) {
+    const std::string type(name(field_of(variant.rhs, FieldKind::zero_points).type));
+    const auto most = static_cast<float>(half);
+    for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
+      codes.rhs_zeros.push_back(rounded_to(type, random_real(random, -most, most)));
+    }
   }
+  // Whole numbers, whose sums are exact in any order.
+  if (is_float(*variant.family.lhs)) codes.lhs_scales.assign(codes.m, 1);
+  if (is_float(*variant.family.rhs)) codes.rhs_scales.assign(codes.n, 1);
   for (size_t i = 0; i < codes.n; ++i) codes.bias.push_back(random_real(random, -3, 3));
   const std::string type(name(variant.family.dst));
   for (size_t i = 0; variant.family.accumulate && i < codes.m * codes.n; ++i) {
@@ -160,6 +195,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   }
   if (random.between(0, 1) == 1) codes.min = -1.25F;
   if (random.between(0, 1) == 1) codes.max = 0.75F;
+  if (is_static(*variant.family.lhs)) make_static(codes, random);
   return codes;
 }
 

@@ -16,10 +16,18 @@ Codes with_wrong_bias(Codes codes) {
   return codes;
 }
 
-std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
-  std::vector<uint8_t> bytes(values.size() * sizeof(float));
+template <typename T>
+std::vector<uint8_t> bytes_of(const std::vector<T>& values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(T));
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
+}
+
+std::vector<int32_t> folded_biases(const Codes& codes) {
+  const StaticMatmul in = as_static(codes);
+  std::vector<int32_t> biases;
+  for (size_t column = 0; column < in.n; ++column) biases.push_back(folded_bias(in, column));
+  return biases;
 }
 
 std::string compare(const Memory& memory, uint64_t dst, uint64_t stride, const Call& call,
@@ -62,7 +70,8 @@ Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
   const Codes packed = options.bias_argument ? with_wrong_bias(this->codes) : this->codes;
   lhs = pack(variant.lhs, packed, options.vl);
   rhs = pack(variant.rhs, packed, options.vl);
-  expected = multiply(this->codes);
+  expected =
+      is_static(*variant.family.lhs) ? multiply(as_static(this->codes)) : multiply(this->codes);
 }
 
 std::string run_and_compare(const Program& program, const Call& call, bool physical) {
@@ -95,10 +104,18 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
   set(ArgField::dst_stride, stride);
   set(ArgField::rhs_prefetch, options.prefetch);
   if (options.bias_argument) {
-    set(ArgField::bias, memory.add("bias", bytes_of(codes.bias), false, options.misalign));
+    const auto bytes =
+        is_static(*variant.family.lhs) ? bytes_of(folded_biases(codes)) : bytes_of(codes.bias);
+    set(ArgField::bias, memory.add("bias", bytes, false, options.misalign));
   }
   arguments.min = codes.min;
   arguments.max = codes.max;
+  if (is_static(*variant.family.lhs)) {
+    const StaticMatmul in = as_static(codes);
+    arguments.min = static_cast<float>(in.min);
+    arguments.max = static_cast<float>(in.max);
+    set(ArgField::dst_zero_point, static_cast<uint32_t>(in.dst_zero_point));
+  }
   try {
     run(program, arguments, memory, {.vl = vl, .physical = physical});
   } catch (const Fault& fault) {

@@ -79,7 +79,8 @@ void fault_in(const tw_kernel& kernel) {
   args.size = sizeof args;
   args.m = tile_rows(kernel);
   args.n = tile_columns(kernel);
-  args.k = 64;
+  args.k = kernel.rhs->block != 0 ? kernel.rhs->block : 64;
+  args.block = kernel.rhs->block;
   args.lhs = zeros.data();
   args.rhs = zeros.data();
   args.dst = nothing.data();

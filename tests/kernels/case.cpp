@@ -64,7 +64,7 @@ int8_t rhs_code(Values values, size_t column, int bits, Random& random) {
     case Values::extreme:
       return static_cast<int8_t>(column % 3 == 0 ? half - 1 : -half);
     case Values::equal:
-      return 3;
+      return static_cast<int8_t>(std::min(3, half - 1));
     case Values::zeros:
       return 0;
     default:
@@ -85,6 +85,15 @@ float bias_value(Values values, size_t column, Random& random) {
   const float special[] = {INFINITY, std::bit_cast<float>(0x7FFFFFFFU), -INFINITY};
   if (values == Values::not_finite && column % 5 < 3) return special[column % 5];
   return random.real(-2, 2);
+}
+
+/// In units of codes, whose range it is within, or half a step outside.
+float zero_point(Values values, size_t column, int bits, Random& random) {
+  const float special[] = {NAN, 0, INFINITY, -1, -INFINITY, 3e38F};
+  if (values == Values::not_finite && column % 7 < 6) return special[column % 7];
+  const auto half = static_cast<float>(1 << (bits - 1));
+  if (values == Values::extreme) return column % 2 == 0 ? -half : half - 1;
+  return values == Values::zeros || column % 5 == 0 ? 0 : random.real(-half - 0.5F, half - 0.5F);
 }
 
 }  // namespace
@@ -109,7 +118,8 @@ std::string scale_type(const tw_layout& rhs) {
 
 Scaling scaling_of(const tw_kernel& kernel) {
   return {kernel.rhs->block, scales_of(read_layout(kernel.lhs->text)).per_block,
-          scale_type(*kernel.rhs), static_cast<int>(kernel.rhs->data_bits)};
+          scale_type(*kernel.rhs), static_cast<int>(kernel.rhs->data_bits),
+          kernel.rhs->axes != nullptr && kernel.rhs->axes->zero_points.type != TW_TYPE_NONE};
 }
 
 Matmul make_operands(const Case& test, const Scaling& scaling) {
@@ -134,6 +144,10 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
       problem.scales.push_back(rounded_to(scaling.type, rhs_scale(test.values, column, random)));
     }
     problem.bias.push_back(test.bias == Bias::none ? 0 : bias_value(test.values, column, random));
+  }
+  for (size_t i = 0; scaling.zero_points && i < test.n * blocks; ++i) {
+    const float zero = zero_point(test.values, i / blocks, scaling.weight_bits, random);
+    problem.zeros.push_back(rounded_to(scaling.type, zero));
   }
   if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;
   if (test.clamp == Clamp::upper || test.clamp == Clamp::both) problem.max = 0.5F;

@@ -56,6 +56,7 @@ struct Scaling {
   bool row_blocks = false;   ///< activations have scales per block, too
   std::string type = "f32";  ///< of weight scales
   int weight_bits = 4;
+  bool zero_points = false;  ///< of columns, one with each scale
 };
 Scaling scaling_of(const tw_kernel& kernel);
 /// "f32", "f16", "bf16": of a packed rhs.

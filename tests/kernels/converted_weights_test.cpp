@@ -70,6 +70,7 @@ void expect_converted(const char* family, tw_rhs_order order, const char* name,
 TEST(ConvertedWeights, AreThoseFloats) {
   expect_converted("matmul_clamp_f32_f32_f32p", TW_NXK_BF16, "nxk_bf16", "f32");
   expect_converted("matmul_clamp_f32_f32_f16p", TW_Q4_1, "q4_1", "f16");
+  expect_converted("matmul_clamp_f32_f32_bf16p", TW_Q4_1, "q4_1", "bf16");
 }
 
 }  // namespace

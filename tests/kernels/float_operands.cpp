@@ -7,8 +7,9 @@
 namespace tw::test {
 namespace {
 
-bool is_half(const tw_layout& layout) {
-  return layout.data_bits == 16;
+/// As references name it.
+const char* type_of(const tw_layout& layout) {
+  return layout.type == TW_F16 ? "f16" : layout.type == TW_BF16 ? "bf16" : "f32";
 }
 
 }  // namespace
@@ -22,11 +23,16 @@ bool is_unpacked(const tw_layout& lhs) {
 }
 
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs) {
-  FloatMatmul floats{problem.m, problem.n,    problem.k,   problem.lhs,
-                     {},        problem.bias, problem.min, problem.max};
+  FloatMatmul floats{problem.m,    problem.n, problem.k,   problem.lhs, {},
+                     problem.bias, {},        problem.min, problem.max};
+  if (!has_float_weights(rhs)) {
+    floats.rhs.assign(problem.rhs.begin(), problem.rhs.end());
+    floats.scales = problem.scales;
+    return floats;
+  }
   for (size_t i = 0; i < problem.rhs.size(); ++i) {
     const float value = static_cast<float>(problem.rhs[i]) * problem.scales[i / problem.k];
-    floats.rhs.push_back(is_half(rhs) ? half_value(half_bits(value)) : value);
+    floats.rhs.push_back(rounded_to(type_of(rhs), value));
   }
   return floats;
 }
@@ -39,9 +45,8 @@ std::vector<uint8_t> float_source(const FloatMatmul& floats, const tw_layout& rh
     const size_t row = i / columns;
     const size_t column = i % columns;
     const float value = floats.rhs[kxn ? column * floats.k + row : i];
-    const uint16_t half = half_bits(value);
-    std::memcpy(bytes.data() + i * size, is_half(rhs) ? static_cast<const void*>(&half) : &value,
-                size);
+    const uint32_t bits = float_bits(type_of(rhs), value);
+    std::memcpy(bytes.data() + i * size, &bits, size);  // the lower ones come first
   }
   return bytes;
 }

@@ -1,4 +1,4 @@
-// Operands of kernels whose weights are floats.
+// Operands of kernels whose sums are floats.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace tw::test {
 bool has_float_weights(const tw_layout& rhs);
 bool is_unpacked(const tw_layout& lhs);
 
-/// The same operands as floats; weights as `rhs` can hold them.
+/// The same operands as floats; weights as `rhs` can hold them: codes with scales of their own.
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs);
 
 /// The weights as a packer into `rhs` finds them: rows of k values, or of n.

@@ -5,10 +5,13 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "kernels/float_operands.h"
+#include "kernels/rhs_source.h"
 #include "kernels/rows.h"
+#include "kernels/static_operands.h"
 #include "reference/half_reference.h"
 #include "reference/pack_reference.h"
 #include "support/call_checked.h"
@@ -50,79 +53,6 @@ size_t panel_bytes(const tw_layout& layout, size_t k) {
   const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;
   return panel_rows(layout) * (padded * layout.data_bits / 8 + layout.per_row_bytes +
                                blocks * layout.per_row_block_bytes);
-}
-
-/// Codes as 4-bit sources, low nibble first. [rows][columns] of `at(row, column)`.
-template <typename At>
-std::vector<uint8_t> nibbles(size_t rows, size_t columns, bool is_unsigned, At at) {
-  const size_t stride = (columns + 1) / 2;
-  std::vector<uint8_t> bytes(rows * stride, 0);
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t column = 0; column < columns; ++column) {
-      const int code = at(row, column) + (is_unsigned ? 8 : 0);
-      bytes[row * stride + column / 2] |=
-          static_cast<uint8_t>((code & 15) << (column % 2 == 0 ? 0 : 4));
-    }
-  }
-  return bytes;
-}
-
-/// Codes as bytes.
-template <typename At>
-std::vector<uint8_t> code_bytes(size_t rows, size_t columns, At at) {
-  std::vector<uint8_t> bytes(rows * columns);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<uint8_t>(at(i / columns, i % columns));
-  }
-  return bytes;
-}
-
-/// Rows of ggml's Q4_0: a scale of f16, then the codes of 32 values, the first 16 in low nibbles.
-/// Of Q8_0: the codes as bytes.
-std::vector<uint8_t> ggml_rows(const Matmul& problem, size_t bits) {
-  std::vector<uint8_t> bytes;
-  for (size_t i = 0; i < problem.rhs.size(); i += 32) {
-    const uint32_t scale = float_bits("f16", problem.scales[i / 32]);
-    bytes.push_back(static_cast<uint8_t>(scale));
-    bytes.push_back(static_cast<uint8_t>(scale >> 8));
-    if (bits == 8) {
-      bytes.insert(bytes.end(), problem.rhs.begin() + static_cast<ptrdiff_t>(i),
-                   problem.rhs.begin() + static_cast<ptrdiff_t>(i + 32));
-      continue;
-    }
-    for (size_t j = i; j < i + 16; ++j) {
-      const int high = problem.rhs[j + 16] + 8;
-      bytes.push_back(static_cast<uint8_t>(problem.rhs[j] + 8 + high * 16));
-    }
-  }
-  return bytes;
-}
-
-bool is_ggml(const tw_packer& packer) {
-  return packer.source[0] == 'q';
-}
-
-/// Scales as an array of that type.
-std::vector<uint8_t> scale_bytes(const std::vector<float>& scales, const std::string& type) {
-  const size_t bytes = bytes_of_float(type);
-  std::vector<uint8_t> out(scales.size() * bytes);
-  for (size_t i = 0; i < scales.size(); ++i) {
-    const uint32_t bits = float_bits(type, scales[i]);
-    std::memcpy(out.data() + i * bytes, &bits, bytes);
-  }
-  return out;
-}
-
-std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, const tw_packer& packer) {
-  if (is_ggml(packer)) return ggml_rows(problem, packer.layout->data_bits);
-  const bool kxn = std::strcmp(packer.source, "kxn") == 0;
-  const auto code = [&](size_t row, size_t at) {
-    return kxn ? problem.rhs[at * problem.k + row] : problem.rhs[row * problem.k + at];
-  };
-  const size_t rows = kxn ? problem.k : problem.n;
-  const size_t columns = kxn ? problem.n : problem.k;
-  return packer.layout->data_bits == 8 ? code_bytes(rows, columns, code)
-                                       : nibbles(rows, columns, test.unsigned_nibbles, code);
 }
 
 std::string report_text(const CallReport& report, const std::vector<const GuardedBuffer*>& buffers,
@@ -187,19 +117,31 @@ void place_rows(const Case& test, const Matmul& problem, Packed& lhs) {
   lhs.before.assign(lhs.buffer->data(), lhs.buffer->data() + lhs.buffer->size());
 }
 
-std::string pack_lhs(const tw_packer& packer, const Case& test, const Matmul& problem,
+/// `rows` are [m][k] values.
+template <typename T>
+std::string pack_lhs(const tw_packer& packer, const Case& test, const std::vector<T>& rows,
                      Packed& packed) {
-  const Buffer source = make_buffer("lhs source", problem.lhs, test);
+  const Buffer source = make_buffer("lhs source", rows, test);
   tw_pack_args args{};
-  args.rows = problem.m;
-  args.k = problem.k;
+  args.rows = test.m;
+  args.k = test.k;
   args.source = source->data();
-  args.source_stride = problem.k * sizeof(float);
+  args.source_stride = test.k * sizeof(T);
   return pack(packer, test, args, {source.get()}, packed);
 }
 
+/// As bytes. A bias argument replaces the packed bias, so that one is made wrong.
+template <typename T>
+std::vector<uint8_t> packed_bias(std::vector<T> values, const Case& test) {
+  if (test.bias == Bias::argument) std::fill(values.begin(), values.end(), T{1000});
+  std::vector<uint8_t> bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// `codes`: of activations that are codes, or none.
 std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& problem,
-                     Packed& packed) {
+                     const std::optional<StaticMatmul>& codes, Packed& packed) {
   const tw_layout& layout = *packer.layout;
   const bool floats = has_float_weights(layout);
   const std::vector<uint8_t> bytes =
@@ -208,15 +150,21 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   const Buffer source = make_buffer("rhs source", bytes, test);
   const bool none = floats || is_ggml(packer);
   const std::vector<uint8_t> typed =
-      none ? std::vector<uint8_t>() : scale_bytes(problem.scales, scale_type(layout));
+      none ? std::vector<uint8_t>()
+           : scale_bytes(codes ? codes->scales : problem.scales, scale_type(layout));
   const Buffer scales = make_buffer("scales", typed, test);
-  // A bias argument replaces the packed bias, so that one is made wrong.
-  std::vector<float> values = problem.bias;
-  if (test.bias == Bias::argument) {
-    for (float& value : values) value = 1000;
-  }
-  const Buffer bias = make_buffer("bias source", values, test);
+  const Buffer bias =
+      make_buffer("bias source",
+                  codes ? packed_bias(codes->bias, test) : packed_bias(problem.bias, test), test);
+  const Buffer zeros =
+      make_buffer("zero points", scale_bytes(problem.zeros, scale_type(layout)), test);
   tw_pack_args args{};
+  if (!problem.zeros.empty()) args.zero_points = zeros->data();
+  if (codes) {
+    args.lhs_zero_point = codes->lhs_zero_point;
+    args.lhs_scale = codes->lhs_scale;
+    args.dst_scale = codes->dst_scale;
+  }
   args.rows = problem.n;
   args.k = problem.k;
   args.source = source->data();
@@ -224,10 +172,10 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   args.source_stride = rows == 0 ? 0 : bytes.size() / rows;
   args.scales = none ? nullptr : scales->data();
   args.scale_stride = problem.n == 0 ? 0 : typed.size() / problem.n;
-  args.bias = test.bias == Bias::none ? nullptr : reinterpret_cast<const float*>(bias->data());
+  args.bias = test.bias == Bias::none ? nullptr : bias->data();
   args.flags =
       packer.layout->data_bits == 4 && test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
-  return pack(packer, test, args, {source.get(), scales.get(), bias.get()}, packed);
+  return pack(packer, test, args, {source.get(), scales.get(), bias.get(), zeros.get()}, packed);
 }
 
 /// The type of a kernel's outputs, as its row says.
@@ -239,6 +187,8 @@ std::string output_type(const tw_kernel& kernel) {
       return "f16";
     case TW_BF16:
       return "bf16";
+    case TW_S8:
+      return "i8";
     default:
       return "";
   }
@@ -302,7 +252,8 @@ Judge judge_bits(ValueAt value_at) {
 }
 
 /// Codes.
-Judge judge_codes(const Matmul& problem) {
+template <typename Problem>
+Judge judge_codes(const Problem& problem) {
   return judge_bits([n = problem.n, expected = multiply(problem)](size_t row, size_t column) {
     return expected[row * n + column];
   });
@@ -396,6 +347,18 @@ const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, 
   return packers.ggml != nullptr ? packers.ggml : packers.nxk;
 }
 
+/// 32 bits for each column of the portion, as packed ones are.
+std::vector<uint8_t> bias_argument(const Matmul& problem, const std::optional<StaticMatmul>& codes,
+                                   const Portion& portion) {
+  std::vector<uint8_t> bytes((portion.n1 - portion.n0) * 4);
+  for (size_t column = portion.n0; column < portion.n1; ++column) {
+    const uint32_t bits = codes ? static_cast<uint32_t>(folded_bias(*codes, column))
+                                : float_bits("f32", problem.bias[column]);
+    std::memcpy(bytes.data() + (column - portion.n0) * 4, &bits, 4);
+  }
+  return bytes;
+}
+
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
                   std::vector<uint8_t>* bytes) {
   if (output_type(kernel).empty()) return "its outputs are of no type that is known here";
@@ -411,34 +374,35 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (kernel.accumulate != 0) problem.old = old_outputs(test, output_type(kernel));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.factor = scale_factor(rhs_layout);
-  problem.scales_first = multiplies_scales_first(rhs_layout);
+  // Where sums are in accumulator tiles, the product of a block's scales is made in one, too.
+  problem.scales_first = rhs_layout.block != 0 && std::strcmp(kernel.technique, "outer") == 0;
   for (size_t column = 0; column < test.n; ++column) {
     problem.sixteenfold.push_back(counts_sixteenfold(lhs_layout, rhs_layout, column));
   }
+  std::optional<StaticMatmul> codes;
+  if (kernel.dst == TW_S8) codes = as_static(problem, test);
   Packed lhs;
   Packed rhs;
   std::string wrong;
   if (is_unpacked(*kernel.lhs)) {
     place_rows(test, problem, lhs);
   } else {
-    wrong = pack_lhs(*packers.lhs, test, problem, lhs);
+    wrong = codes ? pack_lhs(*packers.lhs, test, codes->lhs, lhs)
+                  : pack_lhs(*packers.lhs, test, problem.lhs, lhs);
   }
-  if (wrong.empty()) wrong = pack_rhs(*rhs_packer, test, problem, rhs);
+  if (wrong.empty()) wrong = pack_rhs(*rhs_packer, test, problem, codes, rhs);
   if (!wrong.empty()) return wrong;
 
   const Portion& portion = test.portion;
   const Output dst = make_output(test, output_type(kernel), problem.old);
-  const Buffer bias =
-      make_buffer("bias",
-                  std::vector<float>(problem.bias.begin() + static_cast<ptrdiff_t>(portion.n0),
-                                     problem.bias.begin() + static_cast<ptrdiff_t>(portion.n1)),
-                  test);
+  const Buffer bias = make_buffer("bias", bias_argument(problem, codes, portion), test);
 
   tw_args args{};
   args.size = sizeof args;
   args.m = portion.m1 - portion.m0;
   args.n = portion.n1 - portion.n0;
   args.k = test.k;
+  args.block = kernel.rhs->block;
   args.lhs = lhs.panel_at(portion.m0, *kernel.lhs);
   args.lhs_stride = lhs.stride;
   args.rhs = rhs.panel_at(portion.n0, *kernel.rhs);
@@ -448,6 +412,11 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   args.bias = test.bias == Bias::argument ? bias->data() : nullptr;
   args.min = problem.min;
   args.max = problem.max;
+  if (codes) {
+    args.min = static_cast<float>(codes->min);
+    args.max = static_cast<float>(codes->max);
+    args.dst_zero_point = codes->dst_zero_point;
+  }
   args.rhs_prefetch = test.prefetch;
 
   const bool is_assembly = std::strcmp(kernel.printer, "assembly") == 0;
@@ -457,7 +426,9 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (lhs.changed()) return "it changed its lhs";
   if (rhs.changed()) return "it changed its rhs";
   if (bytes != nullptr) *bytes = output_bytes(test, dst);
-  if (!has_float_weights(*kernel.rhs)) return compare(test, judge_codes(problem), dst);
+  if (codes) return compare(test, judge_codes(*codes), dst);
+  const bool floats = has_float_weights(*kernel.rhs) || is_unpacked(*kernel.lhs);
+  if (!floats) return compare(test, judge_codes(problem), dst);
   if (kernel.dst == TW_F32 && kernel.accumulate == 0) {
     return compare(test, judge_floats(as_floats(problem, *kernel.rhs)), dst);
   }

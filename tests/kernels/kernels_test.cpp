@@ -78,13 +78,21 @@ TEST(Kernels, IntrinsicsAndAssemblyGiveTheSameBits) {
   std::printf("%d pairs\n", pairs);
 }
 
+/// Code loops over long blocks, so that rows which differ in their length alone share it.
+bool may_share(const tw_kernel& a, const tw_kernel& b) {
+  const auto is_long = [](const tw_kernel& row) { return row.rhs->block > 32; };
+  return is_long(a) && is_long(b) && a.rhs->block != b.rhs->block &&
+         a.rhs->block_scales == b.rhs->block_scales && a.content_hash == b.content_hash;
+}
+
 TEST(Kernels, EachRowRunsItsOwnFunction) {
-  std::map<tw_kernel_fn, const char*> names;
+  std::map<tw_kernel_fn, const tw_kernel*> rows;
   for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
     const tw_kernel& row = tw_generated_kernels[i];
     if (row.run == nullptr) continue;
-    const auto [first, is_new] = names.emplace(row.run, row.name);
-    EXPECT_TRUE(is_new) << row.name << " runs the function of " << first->second;
+    const auto [first, is_new] = rows.emplace(row.run, &row);
+    EXPECT_TRUE(is_new || may_share(row, *first->second))
+        << row.name << " runs the function of " << first->second->name;
   }
 }
 

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "kernels/rows.h"
+#include "reference/half_reference.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test {
@@ -24,8 +26,7 @@ std::vector<const tw_kernel*> layouts_of_blocks() {
 
 class LhsSlices : public testing::TestWithParam<const tw_kernel*> {};
 
-TEST_P(LhsSlices, OfLongRows) {
-  const tw_kernel& kernel = *GetParam();
+void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type_name) {
   const size_t k = 16384 + 3 * kernel.lhs->block;
   const size_t depth = k / kernel.rhs->block * kernel.rhs->block;
   const tw_device device = tilewright::detect();
@@ -33,16 +34,21 @@ TEST_P(LhsSlices, OfLongRows) {
   matmul.family = kernel.family;
   matmul.n = 64;
   matmul.k = depth;
+  matmul.lhs_type = type;
   matmul.dst_type = kernel.dst;
   matmul.kernel = kernel.name;
   const tilewright::Plan plan(device, matmul);
   for (const size_t m : {size_t{1}, size_t{3}, size_t{15}, size_t{17}}) {
-    std::vector<float> rows(m * depth);
-    for (size_t i = 0; i < rows.size(); ++i) rows[i] = std::sin(static_cast<float>(i));
+    const size_t value_bytes = bytes_of_float(type_name);
+    std::vector<uint8_t> rows(m * depth * value_bytes);
+    for (size_t i = 0; i < m * depth; ++i) {
+      const uint32_t bits = output_bits(type_name, std::sin(static_cast<float>(i)));
+      std::memcpy(rows.data() + i * value_bytes, &bits, value_bytes);
+    }
     auto source = tilewright::sized<tw_lhs_source>();
     source.data = rows.data();
-    source.data_bytes = rows.size() * sizeof(float);
-    source.stride = depth * sizeof(float);
+    source.data_bytes = rows.size();
+    source.stride = depth * value_bytes;
     std::vector<uint8_t> packed(plan.lhs_bytes(m), 0x55);
     const size_t slices = plan.lhs_slices(m);
     EXPECT_GE(slices, 2U) << m << " rows";
@@ -56,15 +62,20 @@ TEST_P(LhsSlices, OfLongRows) {
       args.rows = args.row_end = segment.rows;
       args.k = depth;
       tw_pack_into(&args, kernel.lhs);
-      args.source = rows.data() + segment.row_begin * depth;
+      args.source = rows.data() + segment.row_begin * source.stride;
       args.source_stride = source.stride;
       args.packed = whole.data() + segment.lhs_offset;
       args.packed_stride = segment.lhs_stride;
       args.vector_bytes = vector_bytes(*kernel.lhs);
       segment.lhs_packer->run(&args);
     }
-    ASSERT_EQ(packed, whole) << m << " rows, layout " << kernel.lhs->text;
+    ASSERT_EQ(packed, whole) << m << " rows of " << type_name << ", layout " << kernel.lhs->text;
   }
+}
+
+TEST_P(LhsSlices, OfLongRows) {
+  check_slices(*GetParam(), TW_F32, "f32");
+  check_slices(*GetParam(), TW_BF16, "bf16");
 }
 
 INSTANTIATE_TEST_SUITE_P(, LhsSlices, testing::ValuesIn(layouts_of_blocks()),

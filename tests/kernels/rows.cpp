@@ -123,7 +123,10 @@ Packers find_packers(const tw_kernel& kernel) {
   for (size_t i = 0; i < tw_generated_packer_count; ++i) {
     const tw_packer& row = tw_generated_packers[i];
     if (tw_packer_supported(&row, &device()) == 0) continue;
-    if (row.layout->id == kernel.lhs->id) take(found.lhs, row);
+    // Operands are made as f32, those without a scale as codes.
+    const bool others = std::strcmp(row.source, "f32") != 0 && kernel.lhs->scales != 0;
+    const bool halves = std::strstr(row.source, "f16") != nullptr;
+    if (row.layout->id == kernel.lhs->id && !halves && !others) take(found.lhs, row);
     if (row.layout->id != kernel.rhs->id) continue;
     if (std::strcmp(row.source, "nxk") == 0) take(found.nxk, row);
     if (std::strcmp(row.source, "kxn") == 0) take(found.kxn, row);

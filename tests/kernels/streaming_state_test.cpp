@@ -49,7 +49,9 @@ class StreamingKernel : public testing::TestWithParam<const tw_kernel*> {
     args.size = sizeof args;
     args.m = 3;
     args.n = 5;
-    args.k = 64;
+    const size_t block = GetParam()->rhs->block;
+    args.k = block != 0 ? block : 64;
+    args.block = block;
     args.lhs = zeros.data();
     args.rhs = zeros.data();
     args.dst = outputs.data();

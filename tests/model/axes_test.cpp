@@ -48,10 +48,13 @@ Restated restated(const Layout& layout, int64_t row, int64_t k, VectorLength vl)
     }
     case NibblePair::depth: {
       const int64_t distance = order.distance;
-      const int64_t group = k / (2 * distance) * (distance / kr) + k % distance / kr;
-      const bool low = k % (2 * distance) < distance;
-      return {(group * panel + row) * kr + k % kr, low ? 0 : 4,
-              (low ? order.low_unsigned : order.high_unsigned) ? 8 : 0};
+      const int width = bits(layout.element);
+      const int64_t codes = 8 / width;
+      const int64_t group = k / (codes * distance) * (distance / kr) + k % distance / kr;
+      const int64_t code = k % (codes * distance) / distance;
+      const bool high = code == codes - 1;
+      return {(group * panel + row) * kr + k % kr, static_cast<int>(code) * width,
+              (high ? order.high_unsigned : order.low_unsigned) ? 1 << (width - 1) : 0};
     }
     case NibblePair::column: {
       const int64_t segments = layout.panel.vl != 0 ? vl.vl : layout.panel.svl != 0 ? vl.svl : 1;

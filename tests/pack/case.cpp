@@ -1,6 +1,7 @@
 #include "pack/case.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include "reference/pack_reference.h"
 #include "reference/quantize_reference.h"
 #include "reference/source_reference.h"
+#include "reference/static_reference.h"
 #include "support/call_checked.h"
 #include "support/guarded_buffer.h"
 
@@ -33,6 +35,7 @@ struct Source {
   std::vector<uint8_t> scales;
   size_t scale_stride = 0;
   std::vector<float> bias;
+  std::vector<uint8_t> zeros;  ///< points, of columns, as the scales are
 };
 
 float random_float(std::mt19937& random) {
@@ -47,26 +50,29 @@ float unusual_float(std::mt19937& random) {
   return list[random() % std::size(list)];
 }
 
-/// Rows of floats, some of them all positive, all negative, all zero, tiny, with many ties (values
-/// half as far apart as the codes), or with a few values that are infinite, huge or no numbers.
-OperandCodes make_floats(const PackCase& c, const LayoutText& layout, std::mt19937& random,
-                         Source& source) {
+/// Rows of floats of that type, some of them all positive, all negative, all zero, tiny, with many
+/// ties (values half as far apart as the codes), or with a few values that are infinite, huge or no
+/// numbers.
+OperandCodes make_floats(const PackCase& c, const LayoutText& layout, const std::string& type,
+                         std::mt19937& random, Source& source) {
   const Ties ties = layout.ties_away ? Ties::away : Ties::even;
   const bool by_blocks = scales_of(layout).per_block;
-  source.stride = c.k * sizeof(float) + c.extra_stride;
-  source.bytes.resize((c.rows - 1) * source.stride + c.k * sizeof(float));
+  const bool half = type == "f16";  // with fewer exponents
+  source.stride = c.k * bytes_of_float(type) + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + c.k * bytes_of_float(type));
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   std::vector<float> row(c.k);
   for (size_t r = 0; r < c.rows; ++r) {
     const auto kind = random() % 10;
-    const float size = std::ldexp(1.0F, static_cast<int>(random() % 40) - 20);
+    const float size = std::ldexp(1.0F, static_cast<int>(random() % (half ? 28 : 40)) - 20);
     for (float& x : row) {
       x = random_float(random) * size;
       if (kind == 0) x = std::abs(x);
       if (kind == 1) x = -std::abs(x);
       if (kind == 2) x = 0;
-      if (kind == 3) x = std::ldexp(x / size, -149 + static_cast<int>(random() % 24));
-      if (kind == 4) x = random_float(random) * 1.1e38F;
+      if (kind == 3)
+        x = std::ldexp(x / size, (half ? -24 : -149) + static_cast<int>(random() % 24));
+      if (kind == 4) x = random_float(random) * (half ? 2.1e4F : 1.1e38F);
       if (kind == 5) x = (static_cast<float>(random() % 511) / 2 - 100) * size;
     }
     if (kind == 5) {
@@ -76,7 +82,12 @@ OperandCodes make_floats(const PackCase& c, const LayoutText& layout, std::mt199
     for (auto few = kind >= 8 ? random() % 3 : 0; few > 0; --few) {
       row[random() % c.k] = unusual_float(random);
     }
-    std::memcpy(source.bytes.data() + r * source.stride, row.data(), c.k * sizeof(float));
+    for (size_t i = 0; i < c.k; ++i) {
+      row[i] = rounded_to(type, row[i]);
+      const uint32_t bits = float_bits(type, row[i]);
+      const size_t at = r * source.stride + i * bytes_of_float(type);
+      std::memcpy(source.bytes.data() + at, &bits, bytes_of_float(type));
+    }
     const auto add = [&](const QuantizedRow& quantized) {
       codes.codes.insert(codes.codes.end(), quantized.codes.begin(), quantized.codes.end());
       codes.zero_points.push_back(quantized.zero_point);
@@ -134,7 +145,26 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937
   return codes;
 }
 
-/// Nibbles, where what fills up a row's last byte is anything, or bytes.
+/// Zero points of columns, where the layout keeps them; without a bias, none are given.
+void add_zero_points(const PackCase& c, const LayoutText& layout, std::mt19937& random,
+                     Source& source, OperandCodes& codes) {
+  for (const FieldText& field : layout.fields) {
+    if (field.kind != "zeros") continue;
+    codes.real_zeros.assign(codes.scales.size(), 0.0F);
+    if (!c.with_bias) continue;
+    source.zeros.resize(source.scales.size());
+    const size_t count = codes.scales.size() / c.rows;
+    for (size_t i = 0; i < codes.real_zeros.size(); ++i) {
+      codes.real_zeros[i] = rounded_to(field.type, random_float(random));
+      const uint32_t bits = float_bits(field.type, codes.real_zeros[i]);
+      const size_t bytes = bytes_of_float(field.type);
+      const size_t at = i / count * source.scale_stride + i % count * bytes;
+      std::memcpy(source.zeros.data() + at, &bits, bytes);
+    }
+  }
+}
+
+/// Codes that share bytes, where what fills up a row's last byte is anything, or bytes.
 OperandCodes make_weights(const PackCase& c, const LayoutText& layout, bool kxn,
                           std::mt19937& random, Source& source) {
   const size_t bits = layout.bits;
@@ -155,13 +185,66 @@ OperandCodes make_weights(const PackCase& c, const LayoutText& layout, bool kxn,
         codes.codes.push_back(static_cast<int8_t>(byte));
         continue;
       }
-      const int nibble = byte >> (j % 2 * 4) & 15;
-      const int code = c.unsigned_nibbles ? nibble - 8 : (nibble >= 8 ? nibble - 16 : nibble);
+      const int half = 1 << (bits - 1);
+      const int given = byte >> (j % per_byte * bits) & (2 * half - 1);
+      const bool is_unsigned = bits == 4 && c.unsigned_nibbles;
+      const int code = is_unsigned ? given - half : (given ^ half) - half;
       codes.codes.push_back(static_cast<int8_t>(code));
     }
   }
   add_scales(c, layout, random, source, codes);
+  add_zero_points(c, layout, random, source, codes);
   return codes;
+}
+
+/// What codes of activations mean, and what weights for static ones are told.
+constexpr float lhs_scale = 0.3F;
+int32_t lhs_zero_point(const PackCase& c) {
+  return static_cast<int32_t>(c.seed % 256) - 128;
+}
+
+/// Rows of codes, which all mean the same.
+OperandCodes make_rows(const PackCase& c, std::mt19937& random, Source& source) {
+  source.stride = c.k + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + c.k);
+  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
+  codes.zero_points.assign(c.rows, lhs_zero_point(c));
+  codes.scales.assign(c.rows, lhs_scale);
+  for (size_t i = 0; i < c.rows * c.k; ++i) {
+    codes.codes.push_back(static_cast<int8_t>(source.bytes[i / c.k * source.stride + i % c.k]));
+  }
+  return codes;
+}
+
+/// What weights for static activations are told beside scales and bias, whose bits are any.
+StaticMatmul static_numbers(const PackCase& c, const Source& source, const OperandCodes& codes) {
+  StaticMatmul in;
+  in.n = c.rows;
+  in.k = c.k;
+  in.lhs_zero_point = lhs_zero_point(c);
+  in.lhs_scale = lhs_scale;
+  in.dst_scale = 7;
+  in.rhs = codes.codes;
+  in.scales = codes.scales;
+  for (const float bias : source.bias) {
+    in.bias.push_back(c.with_bias ? std::bit_cast<int32_t>(bias) : 0);
+  }
+  return in;
+}
+
+/// Both folded in.
+void fold(const StaticMatmul& in, OperandCodes& codes) {
+  for (size_t column = 0; column < in.n; ++column) {
+    codes.sums.push_back(folded_bias(in, column));
+    codes.scales[column] = folded_scale(in, column);
+  }
+}
+
+bool is_static(const LayoutText& layout) {
+  return std::any_of(layout.fields.begin(), layout.fields.end(), [](const FieldText& field) {
+    return field.kind == "bias" && field.type == "i32";
+  });
 }
 
 /// Values of `size` bytes of any bits, and biases.
@@ -186,11 +269,11 @@ OperandCodes make_values(const PackCase& c, bool kxn, size_t size, std::mt19937&
   return values;
 }
 
-/// Values that become floats of the layout's type, finite except where their bits are kept.
+/// Values that become floats of the layout's type, finite except where all their bits are kept.
 OperandCodes make_converted(const PackCase& c, const LayoutText& layout,
                             const SourceReference& from, std::mt19937& random, Source& source) {
   const size_t row_bytes = (c.k + from.block - 1) / from.block * from.block_bytes;
-  const bool any = from.block == 1 && layout.bits == 32;
+  const bool any = from.value == bf16_value && layout.bits == 32;
   source.stride = row_bytes + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + row_bytes);
   OperandCodes values{c.rows, c.k, {}, {}, {}, {}};
@@ -200,7 +283,7 @@ OperandCodes make_converted(const PackCase& c, const LayoutText& layout,
       row[i] = static_cast<uint8_t>(random() & (any || i % 2 == 0 ? 0xff : 0xbf));
     }
     for (size_t k = 0; k < c.k; ++k) {
-      values.floats.push_back(output_bits(layout.bits == 16 ? "f16" : "f32", from.value(row, k)));
+      values.floats.push_back(output_bits(layout.type, from.value(row, k)));
     }
     source.bias.push_back(random_float(random));
   }
@@ -211,7 +294,10 @@ OperandCodes make_converted(const PackCase& c, const LayoutText& layout,
 OperandCodes make_source(const tw_packer& packer, const PackCase& c, const LayoutText& layout,
                          std::mt19937& random, Source& source) {
   const bool kxn = is(packer, "kxn");
-  if (is_lhs(packer) && !layout.floats) return make_floats(c, layout, random, source);
+  if (is(packer, "s8")) return make_rows(c, random, source);
+  if (is_lhs(packer) && !layout.floats) {
+    return make_floats(c, layout, packer.source, random, source);
+  }
   const SourceReference* from = find_source_reference(packer.source);
   if (layout.floats && from != nullptr) return make_converted(c, layout, *from, random, source);
   if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
@@ -287,7 +373,9 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   std::mt19937 random(c.seed);
   const LayoutText layout = read_layout(packer.layout->text, vector_bytes(*packer.layout) / 16);
   Source source;
-  const OperandCodes codes = make_source(packer, c, layout, random, source);
+  OperandCodes codes = make_source(packer, c, layout, random, source);
+  const StaticMatmul numbers = static_numbers(c, source, codes);
+  if (is_static(layout)) fold(numbers, codes);
   const std::vector<uint8_t> wanted = pack(layout, codes);
   const size_t panels = (c.rows + layout.panel - 1) / layout.panel;
 
@@ -298,8 +386,10 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   packed.fill(0xa5);
   const GuardedBuffer scales("scales", source.scales.size(), Flush::end);
   const GuardedBuffer bias("bias", source.bias.size() * sizeof(float), Flush::end);
+  const GuardedBuffer zeros("zero points", source.zeros.size(), Flush::end);
   fill(scales, source.scales.data());
   fill(bias, source.bias.data());
+  fill(zeros, source.zeros.data());
 
   tw_pack_args args;
   std::memset(&args, 0, sizeof args);
@@ -309,10 +399,14 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   args.k = c.k;
   args.source = from.data();
   args.source_stride = source.stride;
+  args.lhs_zero_point = numbers.lhs_zero_point;
+  args.lhs_scale = numbers.lhs_scale;
   if (!is_lhs(packer)) {
     if (!source.scales.empty()) args.scales = scales.data();
     args.scale_stride = source.scale_stride;
-    if (c.with_bias) args.bias = reinterpret_cast<const float*>(bias.data());
+    if (c.with_bias) args.bias = bias.data();
+    if (!source.zeros.empty()) args.zero_points = zeros.data();
+    args.dst_scale = numbers.dst_scale;
     args.flags = layout.bits == 4 && c.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   }
   args.packed = packed.data();
@@ -327,7 +421,7 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
     args.row_begin = i == 0 ? 0 : ends[i - 1];
     args.row_end = ends[i];
     const std::vector<uint8_t> before(packed.data(), packed.data() + packed.size());
-    const std::string problem = call(packer, args, {&from, &packed, &scales, &bias});
+    const std::string problem = call(packer, args, {&from, &packed, &scales, &bias, &zeros});
     if (!problem.empty()) return problem;
     if (wrote_elsewhere(packed, before, args, layout.panel)) {
       return "the slice from row " + std::to_string(args.row_begin) +
@@ -385,8 +479,9 @@ std::vector<PackCase> random_cases(const tw_packer& packer, size_t count, uint32
     // Floats are aligned to their size, bytes to nothing.
     c.misalign = below(2) == 0 ? 0 : below(64);
     if (is_lhs(packer)) {
-      c.extra_stride = c.extra_stride / 4 * 4;
-      c.misalign = c.misalign / 4 * 4;
+      const size_t bytes = bytes_of_float(packer.source);
+      c.extra_stride = c.extra_stride / bytes * bytes;
+      c.misalign = c.misalign / bytes * bytes;
       c.rows = 1 + below(4 * panel + 1);
     }
     c.unsigned_nibbles = below(2) == 0;

@@ -101,7 +101,7 @@ void check(const Run& run) {
   bytes.resize(bytes.size() - 4);  // no padding behind the last row
 
   OperandCodes wanted_values{run.n, run.k, {}, {}, {}, {}};
-  const std::string type = run.layout.element == ElementType::f16 ? "f16" : "f32";
+  const std::string type(name(run.layout.element));
   for (size_t n = 0; n < run.n; ++n) {
     for (size_t k = 0; k < run.k; ++k) {
       const uint8_t* row = bytes.data() + (kind.kxn ? k : n) * stride;

@@ -2,10 +2,13 @@
 // reference packer. For layouts that no committed spec asks for, too.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <random>
 
+#include "model/format.h"
 #include "pack/programs.h"
+#include "reference/half_reference.h"
 #include "reference/pack_reference.h"
 #include "reference/quantize_reference.h"
 
@@ -70,14 +73,22 @@ std::vector<float> make_row(size_t k, uint32_t kind, std::mt19937& random) {
   return row;
 }
 
-/// Rows of floats and their codes.
+/// Rows of floats, as they lie in memory, and their codes.
 struct Rows {
-  std::vector<float> floats;
+  std::vector<uint8_t> floats;
   OperandCodes codes;
 };
-Rows make_rows(const Layout& layout, size_t count, size_t k, uint32_t seed) {
+Rows make_rows(const Layout& layout, const std::string& type, size_t count, size_t k,
+               uint32_t seed) {
   std::mt19937 random(seed);
   Rows rows{{}, {count, k, {}, {}, {}, {}}};
+  for (size_t i = 0; type == "i8" && i < count * k; ++i) {  // codes already
+    rows.floats.push_back(static_cast<uint8_t>(random()));
+    rows.codes.codes.push_back(static_cast<int8_t>(rows.floats.back()));
+  }
+  rows.codes.zero_points.assign(type == "i8" ? count : 0, -9);
+  rows.codes.scales.assign(type == "i8" ? count : 0, 0.3F);
+  if (type == "i8") return rows;
   const Ties ties = layout.rounding == Rounding::even ? Ties::even : Ties::away;
   const bool by_blocks = field_of(layout, FieldKind::scales).per_block;
   const auto add = [&](const QuantizedRow& row) {
@@ -86,8 +97,14 @@ Rows make_rows(const Layout& layout, size_t count, size_t k, uint32_t seed) {
     rows.codes.scales.push_back(row.scale);
   };
   for (size_t r = 0; r < count; ++r) {
-    const std::vector<float> row = make_row(k, (static_cast<uint32_t>(r) + seed) % 10, random);
-    rows.floats.insert(rows.floats.end(), row.begin(), row.end());
+    std::vector<float> row = make_row(k, (static_cast<uint32_t>(r) + seed) % 10, random);
+    for (float& x : row) {
+      x = rounded_to(type, x);
+      const uint32_t bits = float_bits(type, x);
+      for (size_t i = 0; i < bytes_of_float(type); ++i) {
+        rows.floats.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+      }
+    }
     const auto block = static_cast<size_t>(layout.block);
     if (!by_blocks) add(quantize_row_qai8dx(row.data(), k, ties));
     for (size_t i = 0; by_blocks && i < k; i += block) {
@@ -98,10 +115,11 @@ Rows make_rows(const Layout& layout, size_t count, size_t k, uint32_t seed) {
 }
 
 /// Whatever the packer reads exists, whatever it writes is wanted.
-void check(const Program& program, const Layout& layout, size_t count, size_t k, size_t vl) {
-  SCOPED_TRACE(program.isa->name + " " + canonical(layout) + " rows " + std::to_string(count) +
-               " k " + std::to_string(k));
-  const Rows rows = make_rows(layout, count, k, static_cast<uint32_t>(count + k));
+void check(const Program& program, const Layout& layout, const std::string& type, size_t count,
+           size_t k, size_t vl) {
+  SCOPED_TRACE(program.isa->name + " " + canonical(layout) + " from " + type + " rows " +
+               std::to_string(count) + " k " + std::to_string(k));
+  const Rows rows = make_rows(layout, type, count, k, static_cast<uint32_t>(count + k));
   const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout), vl), rows.codes);
   const auto panel = static_cast<size_t>(layout.panel.at({1, static_cast<int64_t>(vl)}));
   Memory memory;
@@ -111,8 +129,8 @@ void check(const Program& program, const Layout& layout, size_t count, size_t k,
   field(arguments, ArgField::pack_k) = k;
   field(arguments, ArgField::pack_block) = static_cast<uint64_t>(layout.block);
   field(arguments, ArgField::pack_source) =
-      memory.add("source", bytes_of(rows.floats.data(), 4 * rows.floats.size()), false);
-  field(arguments, ArgField::pack_source_stride) = 4 * k;
+      memory.add("source", bytes_of(rows.floats.data(), rows.floats.size()), false);
+  field(arguments, ArgField::pack_source_stride) = bytes_of_float(type) * k;
   const uint64_t packed = memory.add_unwritten("packed", wanted.size(), 4);
   field(arguments, ArgField::pack_packed) = packed;
   field(arguments, ArgField::pack_packed_stride) = wanted.size() / ((count + panel - 1) / panel);
@@ -126,25 +144,28 @@ void check(const Program& program, const Layout& layout, size_t count, size_t k,
   };
   field(arguments, ArgField::pack_sum_copies) = copies(FieldKind::sums);
   field(arguments, ArgField::pack_scale_copies) = copies(FieldKind::scales);
+  field(arguments, ArgField::pack_lhs_zero_point) =  // of codes
+      static_cast<uint32_t>(-9) | uint64_t{std::bit_cast<uint32_t>(0.3F)} << 32;
   run(program, arguments, memory);
   EXPECT_EQ(memory.bytes(packed), wanted);
 }
 
 /// One packer for `layout` packs all of `layouts`, which differ in what are arguments.
-void check(const char* on, const Layout& layout, const std::vector<Layout>& layouts,
-           size_t vl = 1) {
-  ASSERT_TRUE(can_quantize(layout, isa(on))) << on << " " << canonical(layout);
-  const Program program = lower_quantizing_packer("pack", layout, isa(on));
+void check(const char* on, const Layout& layout, const std::vector<Layout>& layouts, size_t vl = 1,
+           ElementType from = ElementType::f32) {
+  ASSERT_TRUE(can_quantize(layout, from, isa(on))) << on << " " << canonical(layout);
+  const Program program = lower_quantizing_packer("pack", layout, from, isa(on));
+  const std::string type(name(from));
   for (const Layout& each : layouts) {
     const auto panel = static_cast<size_t>(each.panel.at({1, static_cast<int64_t>(vl)}));
     const auto block = static_cast<size_t>(each.block);
     if (block != 0) {  // more blocks than are quantized together
-      check(program, each, panel, 35 * block, vl);
-      check(program, each, 2 * panel + 1, 3 * block, vl);
+      check(program, each, type, panel, 35 * block, vl);
+      check(program, each, type, 2 * panel + 1, 3 * block, vl);
       continue;
     }
-    check(program, each, panel, 512, vl);
-    for (const size_t k : {0, 1, 31, 70, 259}) check(program, each, 10, k, vl);
+    check(program, each, type, panel, 512, vl);
+    for (const size_t k : {0, 1, 31, 70, 259}) check(program, each, type, 10, k, vl);
   }
 }
 void check(const char* on, const Layout& layout, size_t vl = 1) {
@@ -163,10 +184,45 @@ TEST(LhsPrograms, RowsAgreeWithTheFormulas) {
   check("avx2", wide(lhs(4, 4, by_rows)));
 }
 
+/// Exactly as the same values as f32 would be.
+TEST(LhsPrograms, FloatsMayHave16Bits) {
+  for (const ElementType from : {ElementType::f16, ElementType::bf16}) {
+    for (const char* on : isas) {
+      for (const Layout& layout : {lhs(1, 4, by_rows), lhs(4, 8, without_sums),
+                                   lhs(1, 4, block_scales, 32), lhs(2, 8, row_scales, 32)}) {
+        check(on, layout, {layout}, 1, from);
+      }
+    }
+    const Layout wide_codes = wide(lhs(4, 4, by_rows));
+    check("avx2", wide_codes, {wide_codes}, 1, from);
+    const Layout repeated = repeating(lhs(4, 8, without_sums));
+    check("neon", repeated, {repeated}, 1, from);
+    const Layout scalable = lhs(Length{0, 0, 1}, 4, {codes, scales(true)}, 32);
+    check("neon", scalable, {scalable}, 3, from);
+  }
+}
+
+TEST(LhsPrograms, CodesAreCopied) {
+  const Layout one = lhs(1, 4, {codes, sums(-128, false)});
+  const Layout four = lhs(4, 4, {codes, sums(-128, false)});
+  for (const char* on : isas) {
+    check(on, one, {one}, 1, ElementType::i8);
+    check(on, four, {four, lhs(4, 4, {codes})}, 1, ElementType::i8);
+    check(on, lhs(3, 8, {codes}), {lhs(3, 8, {codes})}, 1, ElementType::i8);
+    check(on, lhs(1, 4, by_rows), {lhs(1, 4, by_rows)}, 1, ElementType::i8);
+    check(on, lhs(4, 8, by_rows), {lhs(4, 8, without_sums)}, 1, ElementType::i8);
+  }
+  for (const Layout& layout : {wide(one), wide(four)}) {
+    check("avx2", layout, {layout}, 1, ElementType::i8);
+  }
+  const Layout vectors = lhs(Length{0, 0, 4}, 4, {codes});
+  for (const char* on : {"neon", "scalar"}) check(on, vectors, {vectors}, 3, ElementType::i8);
+}
+
 TEST(LhsPrograms, RowsEndAsTheLayoutSays) {
   check("neon", repeating(lhs(1, 4, without_sums)));
   check("neon", repeating(lhs(4, 8, without_sums)));
-  EXPECT_FALSE(can_quantize(repeating(lhs(4, 8, without_sums)), isa("avx2")));
+  EXPECT_FALSE(can_quantize(repeating(lhs(4, 8, without_sums)), ElementType::f32, isa("avx2")));
 }
 
 TEST(LhsPrograms, PanelsAreAsWideAsVectors) {

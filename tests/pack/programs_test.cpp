@@ -2,6 +2,7 @@
 // layout's text. For layouts that no committed spec asks for, too.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <random>
 
@@ -9,6 +10,7 @@
 #include "pack/programs.h"
 #include "reference/matmul_reference.h"
 #include "reference/pack_reference.h"
+#include "reference/static_reference.h"
 
 namespace tw::test {
 namespace {
@@ -20,6 +22,7 @@ struct Shape {
   int kr;
   LayoutStyle style = LayoutStyle::own;
   const char* weights = "qsi4cx";
+  const char* activations = "qai8dx";
 };
 const std::vector<Shape> shapes = {
     {"avx512_vnni", Technique::dot, 16, 4},
@@ -48,11 +51,22 @@ const std::vector<Shape> shapes = {
     {"avx_vnni", Technique::dot, 16, 4, LayoutStyle::own, "qsi8cx"},
     {"neon_dotprod", Technique::dot, 12, 4, LayoutStyle::own, "qsi8cx"},
     {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::own, "qsi8cx"},
-    {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::own, "qsi8cx"}};
+    {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::own, "qsi8cx"},
+    {"avx512_vnni", Technique::dot, 32, 4, LayoutStyle::own, "qsi8cx", "qai8"},
+    {"avx2", Technique::dot, 24, 4, LayoutStyle::own, "qsi8cx", "qai8"},
+    {"neon_dotprod", Technique::dot, 12, 4, LayoutStyle::own, "qsi8cx", "qai8"},
+    {"avx2", Technique::dot, 32, 4, LayoutStyle::own, "qsi4cx", "qai8"},
+    {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::own, "qsi4cx", "qai8"}};
+const std::vector<Shape> plain_shapes = {
+    {"avx512_vnni", Technique::dot, 32, 4, LayoutStyle::own, "qsi2cx"},
+    {"avx2", Technique::dot, 8, 4, LayoutStyle::own, "qsi2cx"},
+    {"avx2", Technique::dot, 16, 4, LayoutStyle::own, "qsi2cx", "qai8"},
+    {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::own, "qsi2cx"}};
 
 Layout rhs_layout(const Shape& shape) {
-  return choose_layouts(*find_format("qai8dx"), *find_format(shape.weights), shape.technique,
-                        isa(shape.isa), {0, shape.rhs_panel, shape.kr, shape.style})
+  return choose_layouts(*find_format(shape.activations), *find_format(shape.weights),
+                        shape.technique, isa(shape.isa),
+                        {0, shape.rhs_panel, shape.kr, shape.style})
       .rhs;
 }
 
@@ -63,7 +77,7 @@ struct Weights {
   std::vector<uint8_t> source;
 };
 
-/// `bits` of a code: 4 (two to a byte) or 8.
+/// `bits` of a code: 8, or so few that several share a byte, the first in its lowest bits.
 Weights random_weights(size_t n, size_t k, size_t bits, bool kxn, bool is_unsigned, uint32_t seed) {
   std::mt19937 random(seed);
   Weights out;
@@ -83,8 +97,10 @@ Weights random_weights(size_t n, size_t k, size_t bits, bool kxn, bool is_unsign
         out.codes.rhs.push_back(static_cast<int8_t>(out.source[row * out.stride + at]));
         continue;
       }
-      const int nibble = out.source[row * out.stride + at / 2] >> (at % 2 * 4) & 15;
-      const int code = is_unsigned ? nibble - 8 : (nibble ^ 8) - 8;
+      const int half = 1 << (bits - 1);
+      const int given =
+          out.source[row * out.stride + at * bits / 8] >> (at * bits % 8) & (2 * half - 1);
+      const int code = is_unsigned && bits == 4 ? given - half : (given ^ half) - half;
       out.codes.rhs.push_back(static_cast<int8_t>(code));
     }
   }
@@ -100,6 +116,27 @@ struct Run {
   int misaligned = 0;  ///< where packed
 };
 
+/// What columns keep for static activations, of which it tells the packer. The bias is any bits.
+void fold(OperandCodes& codes, Arguments& arguments) {
+  StaticMatmul in;
+  in.n = codes.rows;
+  in.k = codes.k;
+  in.rhs = codes.codes;
+  in.scales = codes.scales;
+  for (const float bias : codes.bias) in.bias.push_back(std::bit_cast<int32_t>(bias));
+  in.lhs_zero_point = -77;
+  in.lhs_scale = 0.3F;
+  in.dst_scale = 7;
+  for (size_t column = 0; column < in.n; ++column) {
+    codes.sums.push_back(folded_bias(in, column));
+    codes.scales[column] = folded_scale(in, column);
+  }
+  field(arguments, ArgField::pack_lhs_zero_point) =
+      static_cast<uint32_t>(in.lhs_zero_point) | uint64_t{std::bit_cast<uint32_t>(in.lhs_scale)}
+                                                     << 32;
+  field(arguments, ArgField::pack_dst_scale) = std::bit_cast<uint32_t>(in.dst_scale);
+}
+
 /// A whole packer, edges and all fields. Whatever it reads exists, whatever it writes is wanted.
 void check_rhs(const Run& run) {
   const char* source = run.kxn ? "kxn" : "nxk";
@@ -114,20 +151,23 @@ void check_rhs(const Run& run) {
   for (size_t i = 0; i < run.n; ++i) {
     codes.scales.push_back(1.5F + static_cast<float>(i));
     codes.bias.push_back(-0.25F * static_cast<float>(i));
+    codes.real_zeros.push_back(0.75F - static_cast<float>(i));
   }
-  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout), run.vl), codes);
-
   Memory memory;
   Arguments arguments;
+  field(arguments, ArgField::pack_scales) =
+      memory.add("scales", bytes_of(codes.scales.data(), 4 * run.n), false);
+  if (field_index(layout, FieldKind::sums) < 0) fold(codes, arguments);
+  const std::vector<uint8_t> wanted = pack(read_layout(canonical(layout), run.vl), codes);
   field(arguments, ArgField::pack_rows) = run.n;
   field(arguments, ArgField::pack_row_end) = run.n + 5;
   field(arguments, ArgField::pack_k) = run.k;
   field(arguments, ArgField::pack_source) = memory.add("source", weights.source, false);
   field(arguments, ArgField::pack_source_stride) = weights.stride;
-  field(arguments, ArgField::pack_scales) =
-      memory.add("scales", bytes_of(codes.scales.data(), 4 * run.n), false);
   field(arguments, ArgField::pack_bias) =
       memory.add("bias", bytes_of(codes.bias.data(), 4 * run.n), false);
+  field(arguments, ArgField::pack_zero_points) =
+      memory.add("zero points", bytes_of(codes.real_zeros.data(), 4 * run.n), false);
   const uint64_t packed = memory.add_unwritten("packed", wanted.size(), run.misaligned);
   field(arguments, ArgField::pack_packed) = packed;
   field(arguments, ArgField::pack_packed_stride) = wanted.size() / ((run.n + panel - 1) / panel);
@@ -176,6 +216,7 @@ TEST(PackPrograms, EveryLayoutIsPackedValueByValue) {
   for (const Shape& shape : shapes) {
     if (shape.style == LayoutStyle::own) check_value_by_value(rhs_layout(shape), 1);
   }
+  for (const Shape& shape : plain_shapes) check_value_by_value(rhs_layout(shape), 1);
   for (const size_t vl : {1, 2, 3}) {
     check_value_by_value(rhs_layout({"sve2", Technique::mmla, Length{0, 8}, 8}), vl);
     check_value_by_value(rhs_layout({"sve2", Technique::mmla, Length{0, 16}, 8}), vl);
@@ -196,7 +237,7 @@ Layout block_layout(const BlockRun& run) {
   Panels panels{0, run.panel, run.kr};
   panels.block = run.block;
   panels.scales = run.scales;
-  return choose_layouts(*find_format("qai8dx"), *find_format(run.weights), Technique::dot,
+  return choose_layouts(*find_format("qsi8d32"), *find_format(run.weights), Technique::dot,
                         isa(run.isa), panels)
       .rhs;
 }
@@ -230,7 +271,7 @@ void check_blocks(const Program& program, const BlockRun& run, const Layout& lay
   std::mt19937 random(5);
   OperandCodes codes{n, blocks * block, {}, {}, {}, std::vector<float>(n, 0.75F)};
   std::vector<uint8_t> bytes(n * blocks * source.bytes);
-  std::vector<uint8_t> scales(n * blocks * scale_bytes);
+  std::vector<uint8_t> scales(n * blocks * scale_bytes), zeros = scales;
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
   for (size_t column = 0; column < n; ++column) {
     for (size_t b = 0; b < blocks; ++b) {
@@ -240,6 +281,9 @@ void check_blocks(const Program& program, const BlockRun& run, const Layout& lay
       uint8_t* const scale =
           run.ggml ? bytes.data() + at * source.bytes : scales.data() + at * scale_bytes;
       std::memcpy(scale, &bits, scale_bytes);
+      codes.real_zeros.push_back(2 - block_scale(b, column));
+      const uint32_t zero = float_bits(type, codes.real_zeros.back());
+      std::memcpy(zeros.data() + at * scale_bytes, &zero, scale_bytes);
       const uint8_t* const from = bytes.data() + at * source.bytes + source.codes;
       for (size_t k = 0; k < block; ++k) {
         if (is_bytes) {
@@ -259,9 +303,11 @@ void check_blocks(const Program& program, const BlockRun& run, const Layout& lay
   Arguments arguments;
   field(arguments, ArgField::pack_rows) = field(arguments, ArgField::pack_row_end) = n;
   field(arguments, ArgField::pack_k) = codes.k;
+  field(arguments, ArgField::pack_block) = block;
   field(arguments, ArgField::pack_source) = memory.add("source", bytes, false);
   field(arguments, ArgField::pack_source_stride) = blocks * source.bytes;
   field(arguments, ArgField::pack_scales) = memory.add("scales", scales, false);
+  field(arguments, ArgField::pack_zero_points) = memory.add("zero points", zeros, false);
   field(arguments, ArgField::pack_scale_stride) = blocks * scale_bytes;
   field(arguments, ArgField::pack_bias) =
       memory.add("bias", bytes_of(codes.bias.data(), 4 * n), false);
@@ -279,11 +325,22 @@ void check_blocks(const BlockRun& run) {
   const bool is_bytes = layout.element == ElementType::i8;
   const Source* from = find_source(run.ggml ? (is_bytes ? "q8_0" : "q4_0") : "nxk", layout);
   ASSERT_NE(from, nullptr);
-  const bool plain = std::string(run.isa) == "scalar";
+  const bool has_zeros = field_index(layout, FieldKind::zero_points) >= 0;
+  const bool plain = std::string(run.isa) == "scalar" || has_zeros;
   EXPECT_EQ(can_pack(layout, *from, isa(run.isa)), !plain);
-  const Program program = lower_packer("pack", layout, *from, isa(run.isa));
+  // Value by value, which any machine does.
+  const Program program = lower_packer("pack", layout, *from, isa(plain ? "scalar" : run.isa));
   check_blocks(program, run, layout, static_cast<size_t>(run.panel));
   check_blocks(program, run, layout, static_cast<size_t>(run.panel) * 2 - 1);
+}
+
+TEST(PackPrograms, BlocksWithZeroPoints) {
+  for (const ElementType scales : {ElementType::f16, ElementType::f32}) {
+    for (const bool is_unsigned : {false, true}) {
+      check_blocks({"avx2", 16, 4, 32, scales, false, is_unsigned, 0, "qai4c32"});
+      check_blocks({"neon_i8mm", 8, 8, 64, scales, false, is_unsigned, 0, "qai4c32"});
+    }
+  }
 }
 
 TEST(PackPrograms, BlocksAgreeWithTheLayout) {

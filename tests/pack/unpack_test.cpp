@@ -30,6 +30,7 @@ constexpr struct {
 /// By its definition.
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
   if (order == TW_NXK || order == TW_KXN) return true;
+  if (order == TW_NXK_BF16) return layout.type == TW_BF16;
   const bool is_ggml = layout.block == 32 && layout.block_scales == TW_SCALES_F16;
   return is_ggml && ((order == TW_Q4_0 && layout.data_bits == 4) ||
                      (order == TW_Q8_0 && layout.data_bits == 8));
@@ -63,6 +64,12 @@ struct Weights {
       scales.assign((shape.n - 1) * scale_stride + blocks * scale_bytes, unwritten);
     }
     bias.assign(shape.n * sizeof(float), unwritten);
+    if (layout.axes->zero_points.type == TW_TYPE_NONE) return;
+    zero_bytes = layout.axes->zero_points.type == TW_F32 ? 4 : 2;
+    zero_count = layout.block == 0 ? 1 : shape.k / layout.block;
+    const bool has_gaps = layout.block != 0 && scale_stride != 0;
+    zero_stride = has_gaps ? scale_stride : zero_count * zero_bytes;
+    zeros.assign((shape.n - 1) * zero_stride + zero_count * zero_bytes, unwritten);
   }
 
   /// Codes of any bits; scales and biases that are numbers.
@@ -70,6 +77,7 @@ struct Weights {
     for (size_t i = 0; i < data->size(); ++i) data->data()[i] = static_cast<uint8_t>(random());
     for (uint8_t& byte : scales) byte = static_cast<uint8_t>(random() & 0x3f);
     for (uint8_t& byte : bias) byte = static_cast<uint8_t>(random() & 0x3f);
+    for (uint8_t& byte : zeros) byte = static_cast<uint8_t>(random() & 0x3f);
   }
 
   /// The bits of a weight: codes of 4 bits in two's complement.
@@ -81,7 +89,10 @@ struct Weights {
     }
     if (order == TW_Q8_0) return row[k / 32 * 34 + 2 + k % 32];
     const size_t at = order == TW_KXN ? column : k;
-    if (bits == 4) return (row[at / 2] >> (at % 2 * 4) & 15U) ^ (is_unsigned ? 8U : 0U);
+    if (bits < 8) {
+      const uint32_t code = row[at * bits / 8] >> (at * bits % 8) & ((1U << bits) - 1);
+      return code ^ (is_unsigned ? 8U : 0U);
+    }
     uint32_t value = 0;
     std::memcpy(&value, row + at * bits / 8, bits / 8);
     return value;
@@ -97,13 +108,14 @@ struct Weights {
     return value;
   }
 
-  /// What has no weight: between rows, and half of a last byte.
+  /// What has no weight: between rows, and the rest of a last byte.
   [[nodiscard]] bool is_written_between() const {
     for (size_t row = 0; row < rows; ++row) {
       const uint8_t* begin = data->data() + row * stride;
       const size_t values = order == TW_KXN ? shape.n : shape.k;
-      const bool is_half = layout.data_bits == 4 && orders[order].block == 0 && values % 2 != 0;
-      if (is_half && begin[row_bytes - 1] >> 4 != unwritten >> 4) return true;
+      const size_t last_bits = orders[order].block == 0 ? values * layout.data_bits % 8 : 0;
+      if (last_bits != 0 && begin[row_bytes - 1] >> last_bits != unwritten >> last_bits)
+        return true;
       for (size_t i = row_bytes; i < stride && row + 1 < rows; ++i) {
         if (begin[i] != unwritten) return true;
       }
@@ -124,6 +136,8 @@ struct Weights {
   size_t blocks = 0, scale_bytes = 0, scale_stride = 0;
   std::unique_ptr<GuardedBuffer> data;
   Bytes scales, bias;
+  Bytes zeros;  ///< points, of columns
+  size_t zero_bytes = 0, zero_count = 0, zero_stride = 0;
 };
 
 /// A tw_rhs_source or a tw_rhs_target.
@@ -140,6 +154,8 @@ Struct described(Weights& weights) {
   made.scale_stride = weights.layout.block != 0 ? weights.scale_stride : 0;
   made.bias = weights.bias.data();
   made.bias_count = weights.shape.n;
+  if (!weights.zeros.empty()) made.zero_points = weights.zeros.data();
+  made.zero_point_count = weights.shape.n * weights.zero_count;
   return made;
 }
 
@@ -204,6 +220,11 @@ std::string difference(const Weights& given, size_t column, const Weights& found
     }
     if (std::memcmp(&given.bias[4 * (column + n)], &found.bias[4 * n], 4) != 0) {
       return "bias" + where;
+    }
+    if (!given.zeros.empty() && std::memcmp(&given.zeros[given.zero_stride * (column + n)],
+                                            &found.zeros[found.zero_stride * n],
+                                            given.zero_count * given.zero_bytes) != 0) {
+      return "zero points" + where;
     }
   }
   return found.is_written_between() ? "bytes between rows" : "";

@@ -11,9 +11,10 @@ namespace tw::test {
 
 struct FloatMatmul {
   size_t m = 0, n = 0, k = 0;
-  std::vector<float> lhs;   ///< [m][k]
-  std::vector<float> rhs;   ///< [n][k]
-  std::vector<float> bias;  ///< [n]
+  std::vector<float> lhs;     ///< [m][k]
+  std::vector<float> rhs;     ///< [n][k]
+  std::vector<float> bias;    ///< [n]
+  std::vector<float> scales;  ///< [n], of the columns' sums; none: 1
   float min = -INFINITY;
   float max = INFINITY;
 };
@@ -25,19 +26,24 @@ struct FloatOutput {
 };
 
 inline FloatOutput float_output(const FloatMatmul& in, size_t row, size_t column) {
-  double sum = in.bias[column];
-  double size = std::fabs(sum);
+  double sum = 0;
+  double size = 0;
   for (size_t i = 0; i < in.k; ++i) {
     const double product = double{in.lhs[row * in.k + i]} * double{in.rhs[column * in.k + i]};
     sum += product;
     size += std::fabs(product);
   }
+  const bool sums_are_large = size >= double{std::numeric_limits<float>::max()};
+  const double scale = in.scales.empty() ? 1 : double{in.scales[column]};
+  sum = sum * scale + double{in.bias[column]};
+  size = size * std::fabs(scale) + std::fabs(double{in.bias[column]});
   // k multiply-adds and one addition are k + 1 roundings; one more for the doubles here.
   const double roundings = (static_cast<double>(in.k) + 2) * std::ldexp(1.0, -24);
   FloatOutput out;
   out.bound = roundings / (1 - roundings) * size;
-  out.bound += (static_cast<double>(in.k) + 2) * std::ldexp(1.0, -150);  // of denormals
-  out.large = size >= double{std::numeric_limits<float>::max()};
+  // Of denormals, which a scale may enlarge.
+  out.bound += (static_cast<double>(in.k) + 2) * std::ldexp(std::fmax(1, std::fabs(scale)), -150);
+  out.large = sums_are_large || size >= double{std::numeric_limits<float>::max()};
   // The limits stand first, so that a NaN stays one.
   const double raised = in.min > sum ? double{in.min} : sum;
   out.value = in.max < raised ? double{in.max} : raised;

@@ -1,4 +1,4 @@
-// f16 (IEEE binary16) and bf16 in plain C++.
+// f16 (IEEE binary16), bf16 and i8 (whole numbers) in plain C++, for values that are kept as f32.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,12 @@ inline float half_value(uint16_t bits) {
 
 /// How many bits a float keeps as "f16", "bf16" or "f32".
 inline size_t bytes_of_float(const std::string& type) {
-  return type == "f32" ? 4 : 2;
+  return type == "f32" ? 4 : type == "i8" || type == "s8" ? 1 : 2;
 }
 
 /// To nearest even; `value` with all that the type cannot hold rounded off.
 inline float rounded_to(const std::string& type, float value) {
-  if (type == "f32" || !std::isfinite(value) || value == 0) return value;
+  if (type == "f32" || type == "i8" || !std::isfinite(value) || value == 0) return value;
   const bool half = type == "f16";
   int exponent = 0;
   std::frexp(value, &exponent);  // 2^(exponent - 1) <= |value|
@@ -56,6 +56,7 @@ inline uint32_t float_bits(const std::string& type, float value) {
   std::memcpy(&bits, &value, sizeof bits);
   if (type == "f32") return bits;
   if (type == "bf16") return bits >> 16;
+  if (type == "i8") return static_cast<uint8_t>(static_cast<int>(value));
   const uint32_t sign = bits >> 16 & 0x8000;
   if (std::isnan(value)) return sign | 0x7e00;
   if (std::isinf(value)) return sign | 0x7c00;
@@ -74,6 +75,7 @@ inline uint32_t output_bits(const std::string& type, float value) {
 /// The value of such bits, exact.
 inline float value_of_bits(const std::string& type, uint32_t bits) {
   if (type == "f16") return half_value(static_cast<uint16_t>(bits));
+  if (type == "i8") return static_cast<int8_t>(bits);
   if (type == "bf16") bits <<= 16;
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);

@@ -21,8 +21,9 @@ struct Codes {
   bool row_blocks = false;
   std::vector<int32_t> zero_points;  ///< [m], of the lhs; zeros with row_blocks
   std::vector<float> lhs_scales;     ///< [m][lhs_blocks]
-  std::vector<int8_t> rhs;           ///< [n][k], -8..7
+  std::vector<int8_t> rhs;           ///< [n][k]
   std::vector<float> rhs_scales;     ///< [n][blocks]
+  std::vector<float> rhs_zeros;      ///< [n][blocks], or none: zero points, in units of codes
   std::vector<float> bias;           ///< [n]
   std::vector<float> old;            ///< [m][n], what outputs are added to; or none
   float min = -INFINITY;
@@ -30,6 +31,7 @@ struct Codes {
   int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
   std::vector<bool> sixteenfold;  ///< [n] or none: with blocks, sums are taken 16 times at first
   bool scales_first = false;      ///< with row_blocks: a block's two scales are multiplied first
+  int32_t dst_zero_point = 0;     ///< where outputs are codes
 
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
   [[nodiscard]] size_t lhs_blocks() const { return row_blocks ? blocks() : 1; }
@@ -67,6 +69,13 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
     const int32_t products =
         dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
     auto sum = static_cast<float>(high ? 16 * products : products);
+    if (!in.rhs_zeros.empty()) {
+      int32_t row_codes = 0;
+      for (size_t i = b * in.block; i < (b + 1) * in.block; ++i)
+        row_codes += in.lhs[row * in.k + i];
+      const auto taken = static_cast<float>(high ? 16 * row_codes : row_codes);
+      sum = std::fma(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
+    }
     float scale = scales[b];
     if (in.row_blocks) (in.scales_first ? scale : sum) *= in.lhs_scales[row * in.blocks() + b];
     total = std::fma(sum, scale, total);
@@ -78,6 +87,17 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
   return std::fma(total, in.lhs_scales[row], in.bias[column]);
 }
 
+/// A sum without blocks as f32: of a column with a zero point less that times the row's sum of
+/// (code
+/// - zero point).
+inline float real_sum(const Codes& in, size_t row, size_t column) {
+  const auto sum = static_cast<float>(in.factor * dot(in, row, column, 0, in.k));
+  if (in.rhs_zeros.empty()) return sum;
+  int32_t total = 0;
+  for (size_t i = 0; i < in.k; ++i) total += in.lhs[row * in.k + i] - in.zero_points[row];
+  return std::fma(-in.rhs_zeros[column], static_cast<float>(total), sum);
+}
+
 /// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), added to what
 /// was there, clamped; the factor is a power of two, so that it shows in denormal numbers only.
 inline std::vector<float> multiply(const Codes& in) {
@@ -87,7 +107,7 @@ inline std::vector<float> multiply(const Codes& in) {
     for (size_t column = 0; column < in.n; ++column) {
       float total = 0;
       if (in.block == 0) {
-        const auto sum = static_cast<float>(in.factor * dot(in, row, column, 0, in.k));
+        const float sum = real_sum(in, row, column);
         const float scale = in.rhs_scales[column] / static_cast<float>(in.factor);
         total = std::fma(sum, scale * in.lhs_scales[row], in.bias[column]);
       } else {
@@ -106,6 +126,7 @@ struct Matmul {
   std::vector<float> lhs;     ///< [m][k]
   std::vector<int8_t> rhs;    ///< [n][k], codes
   std::vector<float> scales;  ///< [n][blocks]
+  std::vector<float> zeros;   ///< as Codes::rhs_zeros
   std::vector<float> bias;    ///< [n]
   std::vector<float> old;     ///< as in Codes
   float min = -INFINITY;
@@ -141,6 +162,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   }
   codes.rhs = in.rhs;
   codes.rhs_scales = in.scales;
+  codes.rhs_zeros = in.zeros;
   codes.bias = in.bias;
   codes.old = in.old;
   codes.min = in.min;

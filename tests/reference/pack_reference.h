@@ -29,11 +29,12 @@ struct FieldText {
 /// "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]"
 struct LayoutText {
   bool lhs = false;
-  bool floats = false;  ///< f32 or f16 instead of codes
+  bool floats = false;  ///< instead of codes
+  std::string type;     ///< "i4" .. "f32"
   size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
   size_t segments = 1;  ///< 16-byte parts of a vector, where panels are as wide as vectors
   std::string pair;
-  size_t distance = 0;     ///< pair=depth: in k, from low to high nibble
+  size_t distance = 0;     ///< pair=depth: in k, from code to code of a byte
   bool edge_last = false;  ///< what does not exist is like the last one that does, not zero
   bool ties_away = false;  ///< how an lhs is rounded
   bool low_unsigned = false, high_unsigned = false;  ///< bytes: low
@@ -75,9 +76,11 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   while (words >> word) {
     if (word == "lhs" || word == "rhs") {
       layout.lhs = word == "lhs";
-    } else if (word == "i4" || word == "i8" || word == "i16" || word == "f16" || word == "f32") {
-      layout.bits = number(1);
-      layout.floats = word[0] == 'f';
+    } else if (word == "i2" || word == "i4" || word == "i8" || word == "i16" || word == "f16" ||
+               word == "bf16" || word == "f32") {
+      layout.type = word;
+      layout.bits = number(word[0] == 'b' ? 2 : 1);
+      layout.floats = word[0] != 'i';
     } else if (word.rfind("kr", 0) == 0) {
       layout.kr = number(2);
     } else if (word.rfind("k%", 0) == 0) {
@@ -136,36 +139,40 @@ struct OperandCodes {
   size_t rows = 0, k = 0;
   std::vector<int8_t> codes;  ///< [rows][k]; one row more if the source's last byte has it
   std::vector<int32_t> zero_points;
-  std::vector<float> scales, bias;    ///< scales: [rows], or [rows][blocks]
-  bool by_pairs = false;              ///< a source byte holds codes of two rows
-  std::vector<uint32_t> floats = {};  ///< [rows][k], instead of codes: the bits
+  std::vector<float> scales, bias;     ///< scales: [rows], or [rows][blocks]
+  bool by_pairs = false;               ///< a source byte holds codes of two rows
+  std::vector<uint32_t> floats = {};   ///< [rows][k], instead of codes: the bits
+  std::vector<int32_t> sums = {};      ///< [rows], instead of the bias
+  std::vector<float> real_zeros = {};  ///< of a rhs, as the scales
 };
 
-/// Byte within a panel's data, and whether it is the high nibble.
+/// Byte within a panel's data, and bits below the code there.
 struct BytePlace {
   size_t byte;
-  bool high;
+  size_t shift;
 };
 
 inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
   const size_t kr = layout.kr;
   if (layout.pair.empty()) {
     const size_t in_group = layout.even_first ? k % kr / 2 + k % 2 * (kr / 2) : k % kr;
-    return {((k / kr * layout.panel + row) * kr + in_group) * (layout.bits / 8), false};
+    return {((k / kr * layout.panel + row) * kr + in_group) * (layout.bits / 8), 0};
   }
+  const size_t codes = 8 / layout.bits;  // of a byte
   if (layout.pair == "depth") {
     const size_t distance = layout.distance;
-    const size_t run = k / (2 * distance) * (distance / kr) + k % distance / kr;
-    return {(run * layout.panel + row) * kr + k % kr, k / distance % 2 == 1};
+    const size_t run = k / (codes * distance) * (distance / kr) + k % distance / kr;
+    return {(run * layout.panel + row) * kr + k % kr, k / distance % codes * layout.bits};
   }
   if (layout.pair == "next") {
-    return {((k / kr * layout.panel + row) * kr + k % kr) / 2, k % 2 == 1};
+    return {((k / kr * layout.panel + row) * kr + k % kr) / codes, k % codes * layout.bits};
   }
   const size_t bytes = 16 * layout.segments;
-  const size_t half = bytes / kr;  // a vector: `half` columns high, the next `half` low
-  const size_t vector = row / (2 * half);
-  const size_t group = k / kr * (layout.panel / (2 * half));
-  return {(group + vector) * bytes + row % half * kr + k % kr, row / half % 2 == 0};
+  const size_t part = bytes / kr;  // a vector: `part` columns highest, the next `part` below them
+  const size_t vector = row / (codes * part);
+  const size_t group = k / kr * (layout.panel / (codes * part));
+  return {(group + vector) * bytes + row % part * kr + k % kr,
+          (codes - 1 - row / part % codes) * layout.bits};
 }
 
 /// Floats are not interleaved: kr is 1.
@@ -176,17 +183,10 @@ inline void put_float(const LayoutText& layout, uint8_t* data, size_t row, size_
 }
 
 /// Whether a column's sums are taken 16 times: its codes are the high nibbles of bytes that are
-/// multiplied as they are, and made floats at once.
+/// multiplied as they are, where a block's sums stand first on the lhs.
 inline bool counts_sixteenfold(const LayoutText& lhs, const LayoutText& rhs, size_t column) {
-  bool at_once = false;
-  for (const FieldText& field : lhs.fields) at_once = at_once || field.base != 0;
-  return at_once && place_of(rhs, column % rhs.panel, 0).high;
-}
-
-/// Whether a block's sums are multiplied by the product of both scales: where they are in
-/// accumulator tiles, whose int4 codes stand one after the other.
-inline bool multiplies_scales_first(const LayoutText& rhs) {
-  return rhs.block != 0 && rhs.pair == "next";
+  const bool bytes = rhs.block != 0 && rhs.pair == "column" && lhs.fields.front().kind == "sums";
+  return bytes && place_of(rhs, column % rhs.panel, 0).shift != 0;
 }
 
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
@@ -198,8 +198,10 @@ inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t
     }
     return;
   }
-  const int stored = (place.high ? layout.high_unsigned : layout.low_unsigned) ? code + 8 : code;
-  data[place.byte] |= static_cast<uint8_t>((stored & 15) << (place.high ? 4 : 0));
+  const bool is_high = place.shift + layout.bits == 8;
+  const int half = 1 << (layout.bits - 1);
+  const int stored = (is_high ? layout.high_unsigned : layout.low_unsigned) ? code + half : code;
+  data[place.byte] |= static_cast<uint8_t>((stored & (2 * half - 1)) << place.shift);
 }
 
 /// Sum of a row's codes over [begin, end).
@@ -215,11 +217,16 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   const size_t blocks = layout.block == 0 ? 1 : from.k / layout.block;
   const size_t span = layout.block == 0 ? from.k : layout.block;
   const size_t scales = blocks == 0 ? 0 : from.scales.size() / from.rows;  // of a row
+  const size_t at = row * scales + (field.per_block ? block : 0);
+  if (field.kind == "zeros" && field.type != "i32") {
+    return float_bits(field.type, from.real_zeros[at]);
+  }
   if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
   if (field.kind == "scales") {
-    const float scale = from.scales[row * scales + (field.per_block ? block : 0)];
+    const float scale = from.scales[at];
     return float_bits(field.type, scale / static_cast<float>(field.factor));
   }
+  if (field.kind == "bias" && field.type == "i32") return static_cast<uint32_t>(from.sums[row]);
   if (field.kind == "bias") return float_bits("f32", from.bias[row]);
   if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
   if (field.type == "f32") {

@@ -43,6 +43,10 @@ inline float bf16_value(const uint8_t* row, size_t i) {
   return brain_at(row + 2 * i);
 }
 
+inline float f16_value(const uint8_t* row, size_t i) {
+  return half_at(row + 2 * i);
+}
+
 struct SourceReference {
   const char* name;
   size_t block, block_bytes;  ///< so many values of a row in so many bytes
@@ -54,7 +58,10 @@ inline const SourceReference* find_source_reference(const char* name) {
   static const SourceReference list[] = {{"q4_0", 32, 18, q4_0_value},
                                          {"q8_0", 32, 34, q8_0_value},
                                          {"nxk_bf16", 1, 2, bf16_value},
-                                         {"q4_1", 32, 20, q4_1_value}};
+                                         {"q4_1", 32, 20, q4_1_value},
+                                         // rows of activations
+                                         {"f16", 1, 2, f16_value},
+                                         {"bf16", 1, 2, bf16_value}};
   for (const SourceReference& source : list) {
     if (std::strcmp(source.name, name) == 0) return &source;
   }

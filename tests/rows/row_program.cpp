@@ -157,12 +157,14 @@ class RowWriter {
     return emit(code, {scalar}, {.bits = bits, .bytes = bytes});
   }
 
-  /// Lanes and length of the vectors that the predicate is made for: those of half a vector are
-  /// those of a whole one.
+  /// Lanes and length of the vectors that the predicate is made for: those of a half or a quarter
+  /// of a vector are those of a whole one.
   std::pair<int, Length> governed(const Operand& operand) const {
     const int bits = lane_bits(row_, operand.name);
-    const bool half = own_bytes() * 2 == isa_.vector_bytes;
-    return half ? std::pair(bits * 2, isa_.vector_bytes) : std::pair(bits, own_bytes());
+    for (const int parts : {2, 4}) {
+      if (own_bytes() * parts == isa_.vector_bytes) return {bits * parts, isa_.vector_bytes};
+    }
+    return {bits, own_bytes()};
   }
 
   /// Loaded, or else the products of two vectors of numbers.

@@ -78,7 +78,7 @@ TEST_F(Types, ThatNothingHasAreNamed) {
   fails(create(TW_F32, TW_F16), TW_UNSUPPORTED,
         "matmul.dst_type is f16; " + family + " has outputs of: f32, bf16");
   fails(create(TW_S8, TW_F32), TW_UNSUPPORTED,
-        "matmul.lhs_type is s8; " + family + " has packers of: f32, f16");
+        "matmul.lhs_type is s8; " + family + " reads rows of: f32, f16");
   fails(create(static_cast<tw_type>(7), TW_F32), TW_INVALID,
         "matmul.lhs_type is 7; 0 to 6 are legal");
   fails(create(TW_F32, static_cast<tw_type>(7)), TW_INVALID,

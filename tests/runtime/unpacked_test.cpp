@@ -51,12 +51,12 @@ void pack(const tw_pack_args* a) {
   }
 }
 
-const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,      0, 0,
-                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr};
-const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,      0, 0,
-                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr};
-const tw_layout rhs_layout{0x508, "rhs floats",    panel, 0, 1, 0, 32, 4,      0, 0,
-                           0,     TW_SCALES_UNSET, 0,     0, 0, 0, 0,  nullptr};
+const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,       0,           0,
+                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
+const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,       0,           0,
+                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
+const tw_layout rhs_layout{0x508, "rhs floats",    panel, 0, 1, 0, 32, 4,       0,           0,
+                           0,     TW_SCALES_UNSET, 0,     0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
 
 tw_kernel kernel(const char* name, tw_kernel_fn run, const tw_layout& lhs, size_t tile_m,
                  double rate) {
@@ -71,7 +71,8 @@ tw_kernel kernel(const char* name, tw_kernel_fn run, const tw_layout& lhs, size_
           rate,      0,
           "unknown", "generic",
           0,         0,
-          TW_F32,    0};
+          TW_F32,    0,
+          nullptr};
 }
 
 const tw_kernel kernels[] = {kernel("rows_1x8", multiply, rows_layout, 1, 1),
@@ -212,6 +213,53 @@ TEST_F(Unpacked, FloatsHaveNeitherScalesNorNibbles) {
       tw_error_message(),
       "tw_pack_rhs: source.unsigned_nibbles is 1; the weights of this plan have 32 bits, so that "
       "0 is legal");
+}
+
+// Codes that rows of floats are multiplied by add up to floats, which no depth is too much for.
+TEST_F(Unpacked, SumsAreFloats) {
+  tw_layout codes = rhs_layout;
+  codes.exact_k = k - 1;
+  tw_kernel row = kernels[0];
+  row.rhs = &codes;
+  const tw_registry deep{&row, 1, nullptr, 0};
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "f";
+  matmul.n = n;
+  matmul.k = k;
+  const tw_device device = plain();
+  tw_plan* made = nullptr;
+  EXPECT_EQ(tw_plan_create_from(&deep, &device, &matmul, &made), TW_OK) << tw_error_message();
+  tw_plan_destroy(made);
+}
+
+// Only what is packed may have been of another type, where the device runs what reads that.
+TEST_F(Unpacked, OtherTypesHaveToBePacked) {
+  tw_kernel rows[] = {kernels[0], kernels[2]};
+  rows[1].features = TW_FEATURE_I8MM;
+  tw_packer packer = packers[1];
+  packer.source = "f16";
+  const tw_registry types{rows, 2, &packer, 1};
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "f";
+  matmul.n = n;
+  matmul.k = k;
+  matmul.lhs_type = TW_F16;
+  tw_device device = plain();
+  tw_plan* none = nullptr;
+  EXPECT_EQ(tw_plan_create_from(&types, &device, &matmul, &none), TW_UNSUPPORTED);
+  EXPECT_STREQ(tw_error_message(),
+               "tw_plan_create: matmul.lhs_type is f16; f reads rows of: f32, on this device");
+  matmul.lhs_type = TW_BF16;
+  EXPECT_EQ(tw_plan_create_from(&types, &device, &matmul, &none), TW_UNSUPPORTED);
+  EXPECT_STREQ(tw_error_message(), "tw_plan_create: matmul.lhs_type is bf16; f reads rows of: f32");
+  matmul.lhs_type = TW_F16;
+  device.features |= TW_FEATURE_I8MM;
+  tw_plan* packs = nullptr;
+  ASSERT_EQ(tw_plan_create_from(&types, &device, &matmul, &packs), TW_OK) << tw_error_message();
+  size_t bytes = 0;
+  EXPECT_EQ(tw_lhs_bytes(packs, m, &bytes), TW_OK);
+  EXPECT_GT(bytes, 0U);
+  tw_plan_destroy(packs);
 }
 
 }  // namespace

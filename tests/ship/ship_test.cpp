@@ -39,7 +39,7 @@ TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
   Ran ran = ship(folder, {kInt4, kF16});
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_TRUE(std::regex_match(
-      ran.output, std::regex("out: 3 kernels, 9 packers; [0-9]+ files written, 0 unchanged\n"
+      ran.output, std::regex("out: 3 kernels, 13 packers; [0-9]+ files written, 0 unchanged\n"
                              "matmul_clamp_f32_f32_f16p: there is no portable kernel; .*\n")))
       << ran.output;
   const std::set<std::string> files = files_in(folder.path() / "out");
@@ -56,6 +56,7 @@ TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
         "include/tilewright/tilewright.h", "include/tilewright/generated.h", "test/test.c"}) {
     EXPECT_EQ(files.count(file), 1U) << file;
   }
+  EXPECT_EQ(files.count("MATRIX.md"), 0U);  // why other kernels are missing is not known
   const std::string readme = read(folder.path() / "out/README.txt");
   EXPECT_NE(readme.find("  " + kInt4 + "\n      asked for by name\n"), std::string::npos) << readme;
   EXPECT_NE(readme.find("_1x4_scalar\n      portable C, "), std::string::npos) << readme;
@@ -74,6 +75,11 @@ TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
   }
 }
 
+/// Rows of long blocks share their code.
+std::string file_of(const std::string& row) {
+  return std::regex_replace(row, std::regex("_b64_"), "_blocks_");
+}
+
 // Blocks and their scales are the weights' own: other kernels for them are of no use.
 TEST(ShipTree, BringsThePortableKernelsOfTheSameWeights) {
   const fs::path source = kSource;
@@ -86,7 +92,7 @@ TEST(ShipTree, BringsThePortableKernelsOfTheSameWeights) {
     for (const TreeFile& file : tree.files) {
       if (file.path.find("matmul") == std::string::npos) continue;
       const std::string kernel = fs::path(file.path).stem().string();
-      if (kernel != name) found.insert(kernel);
+      if (kernel != file_of(name)) found.insert(kernel);
     }
     EXPECT_EQ(tree.kernels, static_cast<int>(found.size() + 1));
     EXPECT_EQ(tree.remarks.empty(), !found.empty());
@@ -96,8 +102,8 @@ TEST(ShipTree, BringsThePortableKernelsOfTheSameWeights) {
             std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16"});
   EXPECT_EQ(
       portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm"),
-      std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_b64_bf16"});
-  EXPECT_EQ(portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b128_bf16_near_asm"),
+      std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_blocks_bf16"});
+  EXPECT_EQ(portable("tw_matmul_clamp_f32_f32_f16p16x1_1x16_avx2_u8_a4_near"),
             std::set<std::string>{});
 }
 

@@ -17,7 +17,8 @@ const std::string wide =
     "rows:\n"
     "  - {means: \"d = dot4_u8s8(c, a, b)\", tied: {d: c}, c: \"dot({c}, {a}, {b})\", asm: \"dot "
     "{d}, {a}, {b}\", class: dot}\n"
-    "  - {means: \"d = fma(a, b, c)\", tied: {d: c}, c: \"fma({a}, {b}, {c})\"}\n";
+    "  - {means: \"d = fma(a, b, c)\", tied: {d: c}, c: \"fma({a}, {b}, {c})\"}\n"
+    "  - {means: \"d = shl.32(a, #i)\", c: \"shl({a}, {i})\"}\n";
 const std::string matrix =
     "isa: matrix\nvector_bytes: 16\nusual_technique: mmla\n"
     "rows:\n"
@@ -72,6 +73,7 @@ TEST_F(SpecReader, ListsMultiply) {
   EXPECT_EQ(v.technique, Technique::dot);
   EXPECT_EQ(v.isa, &isas.get("wide"));
   EXPECT_EQ(v.family.lhs, find_format("qai8dx"));
+  EXPECT_EQ(v.family.lhs_from, std::vector{ElementType::f32});
   EXPECT_EQ(v.family.rhs_from, (std::vector<std::string>{"nxk", "kxn"}));
   EXPECT_EQ(v.lhs.panel, Length(1));
   EXPECT_EQ(v.rhs.panel, Length(16));
@@ -144,7 +146,9 @@ TEST_F(SpecReader, BlocksAndTheirScalesMultiply) {
       read(block_head + kernel + ", blocks: {length: [32, 256], scales: [f16, bf16, f32]}}\n");
   ASSERT_EQ(all.size(), 6U);
   EXPECT_EQ(all[5].name(), "matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_wide_b256_f32");
-  EXPECT_EQ(all[5].knobs.unroll_k, 256);
+  EXPECT_EQ(all[5].code_name(), "matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_wide_blocks_f32");
+  EXPECT_EQ(all[5].knobs.unroll_k, 64);
+  EXPECT_EQ(all[0].code_name(), all[0].name());
   EXPECT_EQ(all[5].lhs.block, 256);
 }
 
@@ -154,13 +158,14 @@ TEST_F(SpecReader, RefusesWrongBlocks) {
                  "}\n");
   };
   EXPECT_EQ(block_error("blocks: {length: 48, scales: f16}"),
-            "s.yaml:6:71: blocks of 48 are not possible: of 32, 64, 128 or 256 they are");
+            "s.yaml:6:71: blocks of 48 are not possible: of 32, or of a multiple of 64 up to 4096, "
+            "they are");
   EXPECT_EQ(block_error("blocks: {length: 32, scales: i8}"),
             "s.yaml:6:83: unknown scale type 'i8'; known scale types: f16, bf16, f32");
   EXPECT_EQ(block_error("blocks: {length: 32}"),
             "s.yaml:6:62: key 'scales' is missing in 'blocks'");
   EXPECT_EQ(block_error("knobs: {unroll_k: 64}"),
-            "s.yaml:6:72: unroll_k 64 is not possible with blocks: 32, the block length, is");
+            "s.yaml:6:72: unroll_k 64 is not possible with blocks of 32: 32 is");
   EXPECT_EQ(block_error("blocks: {length: [64, 128], scales: f16}"),
             "s.yaml:3:36: no kernel's layout can be packed from 'q4_0'; sources that one can be "
             "packed from: nxk");
@@ -199,15 +204,22 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
                   "  - {}\n"),
             "s.yaml:1:9: family 'matmul_clamp_f32_qai8dxp_qsi8cxp' disagrees with its formats, "
             "which make 'matmul_clamp_f32_qai8dxp_qsi4cxp'");
-  EXPECT_EQ(error("family: f\nlhs: {format: qai8, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
-            "s.yaml:2:15: unknown format 'qai8'; did you mean 'qai8dx'? known formats: qai8dx, "
-            "qsi8d32, qsi4cx, qsi8cx, qsi4c32, qsi8c32, f32, f16");
+  EXPECT_EQ(
+      error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
+      "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
+      "qsi8d32, qsi2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai4c32, qai8c32, f32, f16, bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");
   EXPECT_EQ(
-      error("family: f\nlhs: {format: qai8dx, from: f16}\nrhs: {format: qsi4cx, from: nxk}\n"),
-      "s.yaml:2:29: unknown source 'f16'; known sources: f32");
+      error("family: f\nlhs: {format: qai8dx, from: f8}\nrhs: {format: qsi4cx, from: nxk}\n"),
+      "s.yaml:2:29: unknown source 'f8'; did you mean 's8'? known sources: f16, bf16, f32, s8");
+  EXPECT_EQ(  // codes of a whole tensor have one scale
+      error("family: f\nlhs: {format: qai8dx, from: s8}\nrhs: {format: qsi4c32, from: nxk}\n"),
+      "s.yaml:2:29: unknown source 's8'; known sources: f16, bf16, f32");
+  EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: [f16, f32, f16]}\nrhs: {format: qsi4cx, "
+                  "from: nxk}\n"),
+            "s.yaml:2:40: 'f16' stands twice in the list");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4c32, from: "
                   "kxn}\n"),
             "s.yaml:3:30: unknown source 'kxn'; known sources: nxk, q4_0");
@@ -219,7 +231,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       "s.yaml:3:26: unknown source 'q4'; known sources: nxk, kxn, q4_0, q8_0, nxk_bf16, q4_1");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: "
                   "nxk}\ndst: f64\n"),
-            "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32");
+            "s.yaml:4:6: unknown dst 'f64'; known dsts: f16, bf16, f32, qai8");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx}\n"), "s.yaml:1:1: key 'rhs' is missing");
   EXPECT_EQ(error("familiy: f\n"),
             "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
@@ -232,8 +244,8 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
   EXPECT_EQ(read(floats + "  - {isa: wide, technique: fma, tile: {m: 4, n: 32}}\n").at(0).name(),
             "matmul_clamp_f32_f32_f32p16x1_4x32_wide");
   EXPECT_EQ(error("family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32, from: f32}\n" + rest +
-                  "  - {}\n"),
-            "s.yaml:2:26: f32 rows are read as they lie, or packed as they are: leave 'from' away");
+                  "  - {isa: wide, technique: fma, tile: {m: 4, n: 32}}\n"),
+            "s.yaml:2:26: all kernels read rows of f32 as they lie: omit 'from'");
   EXPECT_EQ(error("family: matmul_clamp_f32_f32p_f32p\nlhs: {format: f32}\n" + rest + "  - {}\n"),
             "s.yaml:1:9: family 'matmul_clamp_f32_f32p_f32p' disagrees with its formats, which "
             "make 'matmul_clamp_f32_f32_f32p'");
@@ -242,11 +254,38 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
   EXPECT_EQ(error(floats + "  - {isa: wide, technique: fma, panels: {lhs: 4}, tile: {m: 4, n: 16}}"
                            "\n"),
             "s.yaml:6:47: lhs panel 4 does not fit f32, which is not packed: 1 does");
+  const std::string bytes =
+      "family: matmul_clamp_f32_f32_qsi8cxp\nlhs: {format: f32}\n"
+      "rhs: {format: qsi8cx, from: nxk}\ndst: f32\nkernels:\n"
+      "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}, knobs: {unroll_k: ";
+  EXPECT_EQ(error(bytes + "6}}\n"),
+            "s.yaml:6:72: unroll_k 6 is not a multiple of 4, a group of the weights");
+  EXPECT_EQ(read(bytes + "8}}\n").at(0).knobs.unroll_k, 8);
+  EXPECT_EQ(error("family: matmul_clamp_f32_f32_qsi4cxp\nlhs: {format: f32}\n"
+                  "rhs: {format: qsi4cx, from: nxk}\ndst: f32\nkernels:\n"
+                  "  - {isa: wide, technique: outer, tile: {m: 1, n: 16}}\n"),
+            "s.yaml:6:28: technique outer does not multiply f32 with qsi4cx; fma does");
   EXPECT_EQ(error("family: matmul_clamp_f32_f32_f16p\nlhs: {format: f32}\n"
                   "rhs: {format: f16, from: nxk}\ndst: f32\nkernels:\n"
                   "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}}\n"),
             "s.yaml:6:28: format f16 is not possible on wide: it has no instruction that makes "
             "f32 of it");
+}
+
+TEST_F(SpecReader, CodesAreMultipliedAsTheyAre) {
+  const std::string rest = "rhs: {format: qsi8cx, from: nxk}\ndst: qai8\nkernels:\n";
+  const std::string family = "family: matmul_clamp_qai8_qai8p_qsi8cxp\n";
+  const std::string codes = family + "lhs: {format: qai8}\n" + rest;
+  const std::string entry = "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}";
+  EXPECT_EQ(error(family + "lhs: {format: qai8, from: f32}\n" + rest + entry + "}\n"),
+            "s.yaml:2:21: unknown key 'from'; known keys: format");
+  EXPECT_EQ(error(codes + entry + ", dst: f32}\n"),
+            "s.yaml:6:59: dst f32 is not possible with qai8: qai8 is");
+  EXPECT_EQ(error(codes + entry + "}\n"),
+            "s.yaml:6:11: dst qai8 is not possible on wide: it has no instructions that make it of "
+            "f32");
+  EXPECT_EQ(error(head + "  - {isa: wide, technique: dot, dst: qai8, tile: {m: 1, n: 16}}\n"),
+            "s.yaml:6:38: dst qai8 is not possible with qai8dx: with qai8 it is");
 }
 
 // Rows of the registry stand by family.

@@ -90,13 +90,17 @@ TEST(WorkloadReader, RefusesMistakesInRows) {
 
 TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
   const std::string blocks = "family: matmul_clamp_f32_qsi8d32p_qsi4c32p, ";
-  EXPECT_EQ(error_of("family: matmul_clamp_f32_qai8dxp_qsi4cx"),
-            "w.yaml:3:36: unknown family name 'matmul_clamp_f32_qai8dxp_qsi4cx'; did you mean "
-            "'matmul_clamp_f32_qai8dxp_qsi4cxp'? known family names: "
-            "matmul_clamp_f32_qai8dxp_qsi4cxp, matmul_clamp_f32_qai8dxp_qsi8cxp, "
-            "matmul_clamp_f32_qai8dxp_qsi4c32p, matmul_clamp_f32_qai8dxp_qsi8c32p, "
-            "matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p_qsi8c32p, "
-            "matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f16p");
+  EXPECT_EQ(
+      error_of("family: matmul_clamp_f32_qai8dxp_qsi4cx"),
+      "w.yaml:3:36: unknown family name 'matmul_clamp_f32_qai8dxp_qsi4cx'; did you mean "
+      "'matmul_clamp_f32_qai8dxp_qsi4cxp'? known family names: "
+      "matmul_clamp_f32_qai8dxp_qsi2cxp, matmul_clamp_f32_qai8dxp_qsi4cxp, "
+      "matmul_clamp_f32_qai8dxp_qsi8cxp, "
+      "matmul_clamp_f32_qai8dxp_qsi4c32p, matmul_clamp_f32_qai8dxp_qsi8c32p, "
+      "matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p_qsi8c32p, "
+      "matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p_qai8c32p, "
+      "matmul_clamp_f32_f32_qsi4cxp, matmul_clamp_f32_f32_qsi8cxp, matmul_clamp_f32_f32_f32p, "
+      "matmul_clamp_f32_f32_f16p, matmul_clamp_f32_f32_bf16p");
   EXPECT_EQ(
       error("workload: w\nfamily: mine\nmatmuls: [{name: q, n: 8, k: 8}]\nm: 1\n").substr(0, 39),
       "w.yaml:2:9: unknown family name 'mine';");
@@ -109,9 +113,11 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
             "w.yaml:3:36: weights of family matmul_clamp_f32_qai8dxp_qsi4cxp have no blocks: leave "
             "'scales' away");
   EXPECT_EQ(error_of(blocks + "block: 48"),
-            "w.yaml:3:79: blocks of 48 are not possible: of 32, 64, 128 or 256 they are");
+            "w.yaml:3:79: blocks of 48 are not possible: of 32, or of a multiple of 64 up to 4096, "
+            "they are");
   EXPECT_EQ(error_of(blocks + "block: 4294967328"),
-            "w.yaml:3:79: blocks of 4294967328 are not possible: of 32, 64, 128 or 256 they are");
+            "w.yaml:3:79: blocks of 4294967328 are not possible: of 32, or of a multiple of 64 up "
+            "to 4096, they are");
   EXPECT_EQ(error_of(blocks + "scales: i8"),
             "w.yaml:3:80: unknown scale type 'i8'; known scale types: f16, bf16, f32");
   EXPECT_EQ(error_of(blocks + "block: 128"),

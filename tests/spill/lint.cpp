@@ -56,12 +56,12 @@ std::string text_of(const std::string& file) {
 Result compile(const tw_kernel& kernel, const Compiler& compiler, const Levels& levels,
                const std::vector<std::string>& flags) {
   Result result;
-  const std::string file = std::string(TILEWRIGHT_SOURCE_DIR "/generated/") + kernel.name + ".c";
+  const std::string file = std::string(TILEWRIGHT_SOURCE_DIR "/generated/") + kernel.symbol + ".c";
   try {
     const bool includes = uses_intrinsics(compiler.target, text_of(file));
     for (size_t i = 0; i < levels.size(); ++i) {
       const std::string level = includes ? flags[i] : levels[i];
-      result.levels.push_back(compile_and_examine(compiler, level, file, kernel.name));
+      result.levels.push_back(compile_and_examine(compiler, level, file, kernel.symbol));
     }
   } catch (const std::exception& error) {
     result.error = error.what();
@@ -129,9 +129,11 @@ bool check(const tw_kernel& kernel, const std::vector<Compiler>& compilers,
 int lint(const Levels& levels) {
   const std::vector<Compiler> all = compilers();
   std::vector<const tw_kernel*> kernels;
+  std::set<std::string> seen;
   for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
     const tw_kernel& kernel = tw_generated_kernels[i];
-    if (std::string(kernel.printer) == "intrinsics") kernels.push_back(&kernel);
+    if (std::string(kernel.printer) != "intrinsics") continue;
+    if (seen.insert(kernel.symbol).second) kernels.push_back(&kernel);
   }
   std::printf(
       "Hot loops of compiled intrinsics: instructions, multiplications, vector stores to "

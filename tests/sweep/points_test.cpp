@@ -72,7 +72,7 @@ TEST(SweepPoints, HaveWhatShips) {
 TEST(SweepPoints, WithoutATechniqueThereAreNone) {
   IsaLibrary isas(kTemplates);
   const std::vector<Variant> variants = shipped_variants(isas);
-  SweepAim aim = aim_of(variant_named(variants, "qsi8cxp16x4_1x16_avx2"));
+  SweepAim aim = aim_of(variant_named(variants, "qai8dxp1x4_qsi8cxp16x4_1x16_avx2"));
   EXPECT_FALSE(sweep_points(aim).empty());
   aim.isa = &isas.get("avx512f");
   try {

@@ -30,10 +30,12 @@ typedef struct tw_args {
   size_t rhs_stride;      /* from panel to panel */
   void* dst;
   size_t dst_stride; /* from row to row */
-  const void* bias;  /* n values, f32 whatever dst is; null: the packed ones */
+  const void* bias;  /* n values, f32 whatever float dst is; of static activations as the packed
+                        rhs has them, i32; null: those */
   float min, max;    /* clamp, applied last, before any rounding to the output's type; a NaN
-                        stays one */
-  int32_t reserved_output[2];
+                        stays one. dst of int8: codes, whole numbers from -128 to 127 */
+  int32_t dst_zero_point; /* dst of int8: the code of 0, -128 to 127 */
+  int32_t reserved_output;
   const void* lookup;  /* reserved: null */
   uint64_t flags;      /* reserved: 0 */
   size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
@@ -55,7 +57,8 @@ typedef struct tw_pack_args {
                                 n values */
   const void* scales;        /* rhs: one f32 per row of the operand; with blocks: rows of k / block
                                 scales, of the layout's type; not used where the source has them */
-  const void* bias;          /* rhs: one f32 per row of the operand, or null for zeros */
+  const void* bias;          /* rhs: one f32 per row of the operand, or null for zeros; for static
+                                activations i32 */
   void* packed;              /* the whole packed operand's first panel */
   size_t packed_stride;      /* from panel to panel */
   uint64_t flags;            /* TW_PACK_... */
@@ -67,6 +70,14 @@ typedef struct tw_pack_args {
   int32_t sum_factor, sum_base;
   size_t sum_copies;   /* this many times in a row; 0: it keeps no sums */
   size_t scale_copies; /* and a block's scale this many times; layouts without: not used */
+  /* rhs for static activations: bias - lhs_zero_point * (sum of the column's codes) and lhs_scale *
+   * scale / dst_scale are packed, rounded after either operation. lhs of codes: what they mean. */
+  int32_t lhs_zero_point;
+  float lhs_scale, dst_scale;
+  int32_t reserved;
+  const void* zero_points; /* rhs whose columns have them: one f32 per row of the operand, in units
+                              of codes; with blocks, rows as those of the scales, of their type; or
+                              null for zeros; others: not used */
 } tw_pack_args;
 
 typedef void (*tw_packer_fn)(const tw_pack_args* args);

@@ -43,7 +43,8 @@ typedef enum tw_type {
   TW_S32,
   TW_S8,
   TW_U8,
-  TW_S4 /* of weights only: two to a byte */
+  TW_S4, /* of weights only: two to a byte */
+  TW_S2  /* likewise four */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
@@ -88,6 +89,7 @@ typedef struct tw_field {
 typedef struct tw_axes {
   tw_axis rows; /* panels, or a source's rows: their stride is whatever is packed, or given */
   tw_field data, scales, minimums, bias;
+  tw_field zero_points; /* of columns */
 } tw_axes;
 
 /* What packers of weights read. Those of one name differ in what their values are. */
@@ -121,6 +123,7 @@ typedef struct tw_layout {
   int32_t sum_factor, sum_base;
   size_t sum_copies, scale_copies;
   const tw_axes* axes; /* rhs: where each value lies; lhs: null */
+  tw_type type;        /* of the values; TW_TYPE_NONE: codes kept in 16 bits */
 } tw_layout;
 
 typedef struct tw_kernel {
@@ -144,8 +147,9 @@ typedef struct tw_kernel {
   const char* core; /* what it is scheduled for, "neoverse-n2"; of C: what macs_per_cycle is for */
   int in_order;     /* that core issues in order: for machines of such cores */
   size_t tile_m_scalable;
-  tw_type dst;    /* of its outputs */
-  int accumulate; /* 1: they are added to what dst holds; all rows of a family, or none */
+  tw_type dst;        /* of its outputs */
+  int accumulate;     /* 1: they are added to what dst holds; all rows of a family, or none */
+  const char* symbol; /* of `run`, and its file's name: rows of blocks of 64 and more share one */
 } tw_kernel;
 
 /* A packer has a row for each layout that it can be told to pack into. */

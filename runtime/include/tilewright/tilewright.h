@@ -193,6 +193,9 @@ typedef struct tw_matmul {
   /* 1: outputs are added to what tw_run_args.dst holds, before they are clamped; families named
    * matmul_acc_... */
   int accumulate;
+  int reserved; /* 0 */
+  size_t taps;  /* not 0: a row of the LHS is so many parts of k / taps values each, which lie
+                   anywhere: a convolution (tw_indirect) */
 } tw_matmul;
 
 /* The environment variable TILEWRIGHT_LOG=1 makes this print the chosen kernels on stderr. */
@@ -233,9 +236,9 @@ typedef enum tw_rhs_order {
              codes 0 to 15 */
 } tw_rhs_order;
 
-/* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes); codes
- * of 8 bits are int8_t. Floats: the values. Others: as above; where the layout is of floats they
- * are converted to those. */
+/* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes), codes
+ * of 2 bits four, from the lowest bits on; codes of 8 bits are int8_t. Floats: the values. Others:
+ * as above; where the layout is of floats they are converted to those. */
 typedef struct tw_rhs_source {
   size_t size; /* sizeof(tw_rhs_source) */
   tw_rhs_order order;
@@ -247,9 +250,21 @@ typedef struct tw_rhs_source {
    * the layout's type. Orders that have scales inside: not read. */
   const void* scales;
   size_t scale_count; /* in all */
-  const void* bias;   /* one f32 per output column; null: zeros */
+  const void* bias;   /* one f32 (or int32_t, see below) per output column; null: zeros */
   size_t bias_count;
   size_t scale_stride; /* blocks: bytes from row to row of scales; 0: one right after the other */
+  /* Families of static activations (qai8): the lhs' zero point and scale, and the outputs' scale,
+   * which are packed with the weights; others: not read. Their bias is of int32_t. */
+  int32_t lhs_zero_point; /* -128 to 127 */
+  float lhs_scale, dst_scale;
+  int32_t reserved; /* 0 */
+  /* Families of weights with zero points (matmul_clamp_f32_qai8dxp_qsi2cxp): one f32 per output
+   * column, in units of codes, so that a weight is worth (code - zero point) * scale; null: zeros.
+   * With blocks (..._qai4c32p): one for each scale, of the scales' type, in rows with the stride of
+   * theirs. Codes are signed ones there: where nibbles hold code + 8, zero points are 8 less than
+   * the nibble that is worth 0. */
+  const void* zero_points;
+  size_t zero_point_count;
 } tw_rhs_source;
 
 TW_API size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
@@ -273,12 +288,15 @@ typedef struct tw_rhs_target {
   void* bias; /* null: not wanted */
   size_t bias_count;
   size_t scale_stride;
+  void* zero_points; /* null: not wanted */
+  size_t zero_point_count;
 } tw_rhs_target;
 
 /* Writes columns [column, column + columns) of the output, columns of a matrix of their own: in
  * orders whose rows hold a column each, those rows (a row look-up is one column). Bits are as they
  * were packed, whatever order that was in: an order is TW_UNSUPPORTED whose values the layout keeps
- * converted, or not at all; likewise scales that a layout keeps divided by a factor. Nothing
+ * converted, or not at all; likewise scales that a layout keeps divided by a factor, and
+ * scales and bias for static activations. Nothing
  * between or behind the rows is written, nor a nibble of theirs that is no column's. Any thread may
  * unpack any columns, into memory of its own; columns is 0: none. */
 TW_API tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t packed_bytes,
@@ -289,12 +307,48 @@ TW_API tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t p
 /* A row with an infinity or a NaN makes all outputs of that row NaNs, which clamping leaves alone;
  * other rows are as without it. Any other row has finite codes and a finite scale. */
 
+/* Where the rows of an indirect LHS lie (tw_matmul.taps): part t of row i begins at
+ *   rows[(i / tile * taps + t) * tile + i % tile] + offset,
+ * or at `pad`, if that is what the table has. So one table serves all images and groups, by their
+ * offset. Tables of any tile may be used with any kernel. convolution.h makes them. */
+typedef struct tw_indirect {
+  size_t size; /* sizeof(tw_indirect) */
+  const void* const* rows;
+  size_t row_count; /* pointers in the table: taps for each row, of whole tiles */
+  size_t tile;      /* at least 1 */
+  size_t offset;    /* bytes */
+  const void* pad;  /* k / taps zeros (codes: zero points); null: not used */
+} tw_indirect;
+
+/* What tw_pack_lhs and tw_run want as `scratch` where tw_matmul.taps is not 0: memory of each
+ * thread's own, nothing of which outlives a call. Else 0. */
+TW_API tw_status tw_scratch_bytes(const tw_plan* plan, size_t m, size_t* bytes);
+
 typedef struct tw_lhs_source {
   size_t size;      /* sizeof(tw_lhs_source) */
-  const void* data; /* m rows of k values of tw_matmul.lhs_type */
+  const void* data; /* m rows of k values of tw_matmul.lhs_type; with taps: not read */
   size_t data_bytes;
-  size_t stride; /* bytes from row to row */
+  size_t stride;               /* bytes from row to row; with taps: not read */
+  const tw_indirect* indirect; /* taps: the rows; else null */
+  void* scratch;               /* taps: of this call */
+  size_t scratch_bytes;
+  /* Rows of TW_S8, where floats would be quantized: what their codes mean, (code - zero_point) *
+   * scale, one of all rows. A NaN for scale makes all outputs NaNs. Others: not read. */
+  int32_t zero_point; /* -128 to 127 */
+  float scale;
 } tw_lhs_source;
+
+/* Quantizing many rows alike, such as an image whose pixels are taps of many rows: once, instead of
+ * each row by itself. Codes are those that a packer makes of a row with such a range.
+ *   tw_find_range(TW_F32, image, count, &lowest, &highest);     or of parts: the outermost ends
+ *   tw_quantize(TW_F32, image, count, lowest, highest, codes, &scale, &zero_point);
+ * The range includes 0; with an infinity or a NaN among the values it is -infinity to infinity.
+ * Then codes are 0, and so is the zero point, and the scale is a NaN. Types: f32, f16, bf16. */
+TW_API tw_status tw_find_range(tw_type type, const void* values, size_t count, float* lowest,
+                               float* highest);
+/* Values beyond the range become its ends. Values of 0 become zero_point: what a pad is of. */
+TW_API tw_status tw_quantize(tw_type type, const void* values, size_t count, float lowest,
+                             float highest, int8_t* codes, float* scale, int32_t* zero_point);
 
 /* Families whose LHS is named without a p (matmul_clamp_f32_f32_f32p) read the caller's rows where
  * they are: tw_lhs_bytes and tw_lhs_slices are 0, tw_pack_lhs has nothing to do, and tw_run gets
@@ -311,19 +365,26 @@ TW_API tw_status tw_lhs_id(const tw_plan* plan, size_t m, uint64_t* id);
 typedef struct tw_run_args {
   size_t size;     /* sizeof(tw_run_args) */
   size_t m;        /* rows; 0 is legal and does nothing */
-  const void* lhs; /* packed for the same m; unpacked: m rows of k values */
+  const void* lhs; /* packed for the same m; unpacked: m rows of k values (taps: not read) */
   size_t lhs_bytes;
   const void* rhs;
   size_t rhs_bytes;
   void* dst; /* m rows of n values of tw_matmul.dst_type */
   size_t dst_bytes;
   size_t dst_stride; /* bytes from row to row */
-  const void*
-      bias; /* n values, f32 whatever dst is, that replace the packed bias; null: that one */
+  /* n values, f32 whatever dst is, that replace the packed bias; null: that one, as it must be for
+   * static activations */
+  const void* bias;
   size_t bias_count;
-  int clamp; /* 1: to [min, max]; 0: min and max are not read */
-  float min, max;
-  size_t lhs_stride; /* unpacked lhs: bytes from row to row; packed: 0 */
+  int clamp;              /* 1: to [min, max]; 0: min and max are not read */
+  float min, max;         /* dst of TW_S8: codes, whole numbers */
+  size_t lhs_stride;      /* unpacked lhs: bytes from row to row; packed: 0 */
+  int32_t dst_zero_point; /* dst of TW_S8: the code of 0, -128 to 127; others: 0 */
+  int32_t reserved;       /* 0 */
+  /* Plans with taps that read unpacked rows gather them, and do not read lhs. Others: not read. */
+  const tw_indirect* indirect;
+  void* scratch; /* of this call */
+  size_t scratch_bytes;
 } tw_run_args;
 
 TW_API tw_status tw_run_slices(const tw_plan* plan, size_t m, size_t* slices);

@@ -98,6 +98,11 @@ class Plan {
     check(tw_lhs_bytes(get(), m, &bytes));
     return bytes;
   }
+  [[nodiscard]] size_t scratch_bytes(size_t m) const {
+    size_t bytes = 0;
+    check(tw_scratch_bytes(get(), m, &bytes));
+    return bytes;
+  }
   [[nodiscard]] std::vector<tw_segment> segments(size_t m) const {
     std::vector<tw_segment> segments(TW_MAX_SEGMENTS);
     size_t count = 0;

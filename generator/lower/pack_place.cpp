@@ -1,0 +1,77 @@
+#include "lower/pack_place.h"
+
+#include <cstdlib>
+
+namespace tw {
+
+Path path_of(const Part& root, FieldKind kind) {
+  FieldAxes field = flat(root, kind, 0);
+  if (root.over->argument) field.axes.insert(field.axes.begin(), *root.over);
+  return {field.axes, field.base};
+}
+
+Path path_below(Path path, int64_t end) {
+  std::erase_if(path.axes, [&](const Axis& axis) {
+    return axis.dim == Dim::k && axis.step.at({1, 1}) >= end;
+  });
+  return path;
+}
+
+Path path_far(Path path) {
+  std::erase_if(path.axes,
+                [&](const Axis& axis) { return axis.dim == Dim::k && axis.extent != rest; });
+  return path;
+}
+
+Value Given::length(Length length) const {
+  if (length.is_fixed()) return b.constant(length.fixed);
+  return times(b, segments, length.vl + length.svl);
+}
+
+Value remainder(const Given& given, Value x, Length of) {
+  Builder& b = given.b;
+  if (of.is_fixed() && (of.fixed & (of.fixed - 1)) == 0) {
+    return b.op(OpCode::iand_imm, {x}, {.imm = of.fixed - 1});
+  }
+  const Value divisor = given.length(of);
+  return b.op(OpCode::isub, {x, product(b, {b.op(OpCode::idiv, {x, divisor}), divisor})});
+}
+
+Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordinate) {
+  const bool single = axis.step == Length{1};
+  const Value steps =
+      single ? coordinate : given.b.op(OpCode::idiv, {coordinate, given.length(axis.step)});
+  return is_coarsest ? steps : remainder(given, steps, axis.extent);
+}
+
+Place place(const Given& given, const Path& path, Dim dim, Value coordinate) {
+  Builder& b = given.b;
+  Length coarsest = 0;
+  for (const Axis& axis : path.axes) {
+    if (axis.dim == dim && axis.step.at({3, 3}) > coarsest.at({3, 3})) coarsest = axis.step;
+  }
+  Place place;
+  const auto add = [&](Value more) {
+    place.bytes = place.bytes == no_value ? more : plus(b, {place.bytes, more});
+  };
+  for (const Axis& axis : path.axes) {
+    if (axis.dim != dim) continue;
+    const Value steps = digit(given, axis, axis.step == coarsest, coordinate);
+    if (axis.argument) {
+      add(product(b, {steps, given.stride}));
+    } else if (axis.stride.divisible(8)) {
+      add(product(b, {steps, given.length(axis.stride.divided(8))}));
+    } else if (axis.extent != rest && axis.extent.fixed * std::abs(axis.stride.fixed) == 8) {
+      const bool backwards = axis.stride.fixed < 0;
+      const int64_t last = axis.extent.fixed - 1;
+      place.code = backwards ? b.op(OpCode::isub, {b.constant(last), steps}) : steps;
+    } else {
+      const int64_t codes = 8 / axis.stride.fixed;
+      add(over(b, steps, codes));
+      place.code = remainder(given, steps, codes);
+    }
+  }
+  return place;
+}
+
+}  // namespace tw

@@ -1,0 +1,46 @@
+// Where a value lies, in a source or in a layout: its address from the digits of its coordinates.
+#pragma once
+
+#include <vector>
+
+#include "lower/pack_walk.h"
+
+namespace tw {
+
+/// The digits of a value's address, in bits; of a layout, of one in a panel.
+struct Path {
+  std::vector<Axis> axes;
+  Length base;
+};
+
+Path path_of(const Part& root, FieldKind kind);
+
+/// Without the digits that values of k below `end` do not have.
+Path path_below(Path path, int64_t end);
+
+/// Only with the digit of k that has no end.
+Path path_far(Path path);
+
+/// What one coordinate adds to an address.
+struct Place {
+  Value bytes = no_value;  ///< none: 0
+  Value code = no_value;   ///< number in its byte, of the low one 0; none: not said
+};
+
+/// What addresses depend on, as the caller says it: read once.
+struct Given {
+  Builder& b;
+  Value stride = b.arg(ArgField::pack_source_stride);
+  Value segments = segments_of(b, "segments");  ///< of the vectors that panels are as wide as
+
+  [[nodiscard]] Value length(Length length) const;
+};
+
+Value remainder(const Given& given, Value x, Length of);
+
+/// coordinate / step % extent; the coarsest digit goes as far as the coordinate does.
+Value digit(const Given& given, const Axis& axis, bool is_coarsest, Value coordinate);
+
+Place place(const Given& given, const Path& path, Dim dim, Value coordinate);
+
+}  // namespace tw

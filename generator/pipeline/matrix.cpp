@@ -1,0 +1,174 @@
+#include "pipeline/matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+#include "pipeline/kernel_names.h"
+
+namespace tw {
+namespace {
+
+using Variants = std::vector<const Variant*>;
+
+constexpr const char* legend =
+    "C: C intrinsics; A: assembly; 1: a tile for one row; P: packers by vector instructions, p: of "
+    "some source or of all in plain C. The name of an ISA: its kernels serve, for there are none "
+    "of "
+    "this ISA. CPUs with SVE2 or SME run those of NEON, too. A number says why an ISA has "
+    "none:\n\n";
+
+/// Whether what runs `isa` runs `other`, too.
+bool includes(const Isa& isa, const Isa& other) {
+  return isa.architecture == other.architecture &&
+         std::all_of(other.features.begin(), other.features.end(), [&](const std::string& feature) {
+           return std::find(isa.features.begin(), isa.features.end(), feature) !=
+                  isa.features.end();
+         });
+}
+
+std::vector<const Isa*> isas_of(const Variants& variants) {
+  std::vector<const Isa*> isas;
+  for (const Variant* v : variants) {
+    if (std::find(isas.begin(), isas.end(), v->isa) == isas.end()) isas.push_back(v->isa);
+  }
+  const auto rank = [](const Isa* isa) {
+    const bool arm = isa->architecture == "aarch64";
+    return std::tuple{isa->architecture == "portable" ? 0
+                      : arm                           ? 2
+                                                      : 1,
+                      isa->vector_bytes.is_fixed() ? isa->vector_bytes.fixed : INT64_MAX,
+                      isa->features.size(), isa->name};
+  };
+  std::sort(isas.begin(), isas.end(),
+            [&](const Isa* a, const Isa* b) { return rank(a) < rank(b); });
+  return isas;
+}
+
+/// Why specs have no kernels of this family there: from what choosing layouts says of it.
+std::string reason(const Family& family, const Isa& isa) {
+  std::string of_technique;
+  for (const Technique technique : techniques) {
+    try {
+      choose_layouts(*family.lhs, *family.rhs, technique, isa, {});
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+    try {
+      check_output(*family.lhs, family.dst, family.accumulate, isa);
+      return fmt::format("technique {} may do it; no spec asks for that", name(technique));
+    } catch (const std::invalid_argument& error) {
+      of_technique = error.what();
+    }
+  }
+  if (!of_technique.empty()) return of_technique;
+  return fmt::format("no instruction of it multiplies what {} and {} are packed as",
+                     family.lhs->name, family.rhs->name);
+}
+
+/// Which packers the layouts of some kernels have there.
+char packers_letter(const Variants& kernels, const Isa& isa,
+                    const std::vector<PackerSource>& packers) {
+  const auto packs = [&](const PackerSource& packer) {
+    return includes(isa, *packer.isa) &&
+           std::any_of(kernels.begin(), kernels.end(), [&](const Variant* v) {
+             return std::any_of(packer.layouts.begin(), packer.layouts.end(),
+                                [&](const Layout& l) { return l == v->lhs || l == v->rhs; });
+           });
+  };
+  const bool fast = std::all_of(packers.begin(), packers.end(), [&](const PackerSource& packer) {
+    return packer.vectorized || !packs(packer);
+  });
+  return fast ? 'P' : 'p';
+}
+
+class Matrix {
+ public:
+  Matrix(const Variants& variants, const std::vector<PackerSource>& packers)
+      : variants_(variants), packers_(packers), isas_(isas_of(variants)) {}
+
+  std::string print() {
+    std::vector<std::vector<std::string>> table(2, {"family"});
+    for (const Isa* isa : isas_) table[0].push_back(isa->name);
+    std::set<std::string> families;
+    for (const Variant* v : variants_) {
+      if (!families.insert(v->family.name).second) continue;
+      table.push_back({fmt::format("`{}`", v->family.name)});
+      for (const Isa* isa : isas_) table.back().push_back(cell(v->family, *isa));
+    }
+    std::string text = "# Families by ISAs\n\n";
+    text += legend;
+    for (size_t i = 0; i < reasons_.size(); ++i) {
+      text += fmt::format("{}. {}\n", i + 1, reasons_[i]);
+    }
+    return text + "\n" + aligned(std::move(table));
+  }
+
+ private:
+  [[nodiscard]] Variants kernels(const Family& family, const Isa& isa) const {
+    Variants found;
+    for (const Variant* v : variants_) {
+      if (v->family.name == family.name && v->isa == &isa) found.push_back(v);
+    }
+    return found;
+  }
+
+  std::string cell(const Family& family, const Isa& isa) {
+    const Variants found = kernels(family, isa);
+    if (found.empty()) return missing(family, isa);
+    const auto any = [&](auto&& is) { return std::any_of(found.begin(), found.end(), is); };
+    std::string text;
+    if (any([](const Variant* v) { return prints_intrinsics(*v); })) text += 'C';
+    if (any([](const Variant* v) { return prints_assembly(*v); })) text += 'A';
+    if (any([](const Variant* v) { return v->tile.m == Length{1}; })) text += '1';
+    return text + packers_letter(found, isa, packers_);
+  }
+
+  std::string missing(const Family& family, const Isa& isa) {
+    const std::string why = reason(family, isa);
+    const auto known = std::find(reasons_.begin(), reasons_.end(), why);
+    const auto number = known - reasons_.begin() + 1;
+    if (known == reasons_.end()) reasons_.push_back(why);
+    const Isa* serves = nullptr;  // of those with vectors the one that adds most
+    for (const Isa* other : isas_) {
+      if (other->architecture != "portable" && includes(isa, *other) &&
+          !kernels(family, *other).empty()) {
+        serves = other;
+      }
+    }
+    return fmt::format("{} ({})", serves == nullptr ? "-" : serves->name, number);
+  }
+
+  /// The second row becomes the line below the heads.
+  static std::string aligned(std::vector<std::vector<std::string>> table) {
+    std::vector<size_t> widths(table[0].size(), 3);
+    for (const auto& row : table) {
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    table[1].clear();
+    for (const size_t width : widths) table[1].emplace_back(width, '-');
+    std::string text;
+    for (const auto& row : table) {
+      text += "|";
+      for (size_t i = 0; i < row.size(); ++i) text += fmt::format(" {:<{}} |", row[i], widths[i]);
+      text += "\n";
+    }
+    return text;
+  }
+
+  const Variants& variants_;
+  const std::vector<PackerSource>& packers_;
+  std::vector<const Isa*> isas_;
+  std::vector<std::string> reasons_;  ///< as cells number them, from 1
+};
+
+}  // namespace
+
+std::string print_matrix(const Variants& variants, const std::vector<PackerSource>& packers) {
+  return Matrix(variants, packers).print();
+}
+
+}  // namespace tw

@@ -1,0 +1,190 @@
+// Weights of 4 and 8 bits with a zero point for every block, through the run-time API.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/case.h"
+#include "kernels/rhs_source.h"
+#include "reference/half_reference.h"
+#include "reference/matmul_reference.h"
+#include "tilewright/tilewright.hpp"
+
+namespace tw::test {
+namespace {
+
+constexpr size_t m = 5, n = 37, k = 256;
+constexpr const char* family = "matmul_clamp_f32_qsi8d32p_qai4c32p";
+constexpr const char* byte_family = "matmul_clamp_f32_qsi8d32p_qai8c32p";
+int bits_of(const std::string& which) {
+  return which.find("8c32") == std::string::npos ? 4 : 8;
+}
+
+tilewright::Plan make_plan(const char* which, size_t block, bool halves) {
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = which;
+  matmul.n = n;
+  matmul.k = k;
+  matmul.block = block;
+  matmul.scales = halves ? TW_SCALES_F16 : TW_SCALES_F32;
+  return {tilewright::detect(), matmul};
+}
+
+Matmul make_problem(size_t block, bool halves, const char* which = family) {
+  Case test;
+  test.m = m;
+  test.n = n;
+  test.k = k;
+  Scaling scaling;
+  scaling.block = block;
+  scaling.row_blocks = true;
+  scaling.type = halves ? "f16" : "f32";
+  scaling.weight_bits = bits_of(which);
+  scaling.zero_points = true;
+  return make_operands(test, scaling);
+}
+
+/// What a caller has, as bytes.
+struct Weights {
+  Weights(const Matmul& problem, bool halves, int bits = 4)
+      : scales(scale_bytes(problem.scales, halves ? "f16" : "f32")),
+        zeros(scale_bytes(problem.zeros, halves ? "f16" : "f32")),
+        codes(n * k * static_cast<size_t>(bits) / 8) {
+    for (size_t i = 0; i < problem.rhs.size(); ++i) {
+      if (bits == 8) codes[i] = static_cast<uint8_t>(problem.rhs[i]);
+      if (bits == 4) codes[i / 2] |= static_cast<uint8_t>((problem.rhs[i] + 8) << i % 2 * 4);
+    }
+    source.order = TW_NXK;
+    source.data = codes.data();
+    source.data_bytes = codes.size();
+    source.stride = codes.size() / n;
+    source.unsigned_nibbles = bits == 4;
+    source.scales = scales.data();
+    source.scale_count = problem.scales.size();
+    source.bias = problem.bias.data();
+    source.bias_count = n;
+    source.zero_points = zeros.empty() ? nullptr : zeros.data();
+    source.zero_point_count = problem.zeros.size();
+  }
+  std::vector<uint8_t> scales, zeros, codes;
+  tw_rhs_source source = tilewright::sized<tw_rhs_source>();
+};
+
+std::vector<float> run(const char* which, const Matmul& problem, bool halves) {
+  const tilewright::Plan plan = make_plan(which, problem.block, halves);
+  const Weights weights(problem, halves, bits_of(which));
+  std::vector<char> rhs(plan.rhs_bytes());
+  for (size_t s = 0; s < plan.rhs_slices(); ++s) {
+    plan.pack_rhs(weights.source, rhs.data(), rhs.size(), s);
+  }
+  auto rows = tilewright::sized<tw_lhs_source>();
+  rows.data = problem.lhs.data();
+  rows.data_bytes = problem.lhs.size() * sizeof(float);
+  rows.stride = k * sizeof(float);
+  std::vector<char> lhs(plan.lhs_bytes(m));
+  for (size_t s = 0; s < plan.lhs_slices(m); ++s) {
+    plan.pack_lhs(m, rows, lhs.data(), lhs.size(), s);
+  }
+  std::vector<float> dst(m * n);
+  auto args = tilewright::sized<tw_run_args>();
+  args.m = m;
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs.size();
+  args.rhs = rhs.data();
+  args.rhs_bytes = rhs.size();
+  args.dst = dst.data();
+  args.dst_bytes = dst.size() * sizeof(float);
+  args.dst_stride = n * sizeof(float);
+  for (size_t s = 0; s < plan.run_slices(m); ++s) plan.run(args, s);
+  return dst;
+}
+
+/// Real values: (code - zero point) * scale, in double; activations are off by half a step of
+/// their block's largest / 127.
+void expect_worth(const char* which, const Matmul& problem, bool halves) {
+  const std::vector<float> out = run(which, problem, halves);
+  const size_t blocks = k / problem.block;
+  for (size_t i = 0; i < m * n; ++i) {
+    const size_t row = i / n, column = i % n;
+    double sum = problem.bias[column], off = 1e-4;
+    for (size_t b = 0; b < blocks; ++b) {
+      double largest = 0, sizes = 0;
+      for (size_t j = b * problem.block; j < (b + 1) * problem.block; ++j) {
+        const double value = problem.lhs[row * k + j];
+        const double code =
+            problem.rhs[column * k + j] - double{problem.zeros[column * blocks + b]};
+        const double weight = problem.scales[column * blocks + b] * code;
+        sum += value * weight;
+        sizes += std::abs(weight);
+        largest = std::max(largest, std::abs(value));
+      }
+      off += sizes * largest / 254 * 1.001;
+    }
+    ASSERT_NEAR(out[i], sum, off) << i;
+  }
+}
+
+TEST(BlockZeros, AreWorthWhatTheySay) {
+  for (const char* which : {family, byte_family}) {
+    const int half = 1 << (bits_of(which) - 1);
+    for (const size_t block : {32, 64, 128, 256}) {
+      for (const bool halves : {true, false}) {
+        SCOPED_TRACE(which + std::to_string(block) + (halves ? " f16" : " f32"));
+        Matmul problem = make_problem(block, halves, which);
+        expect_worth(which, problem, halves);
+        for (const int zero : {-half, 0, half - 1}) {
+          problem.zeros.assign(problem.zeros.size(), static_cast<float>(zero));
+          expect_worth(which, problem, halves);
+        }
+        problem.lhs.assign(m * k, 1);  // 127 steps, exactly
+        problem.rhs.assign(n * k, static_cast<int8_t>(half - 1));
+        problem.bias.assign(n, 0.5F);
+        EXPECT_EQ(run(which, problem, halves), std::vector<float>(m * n, 0.5F));
+      }
+    }
+  }
+}
+
+/// Bits of weights without zero points, whether there are none or they are 0.
+TEST(BlockZeros, NoneAreThoseOfSymmetricWeights) {
+  const std::pair<const char*, const char*> pairs[] = {
+      {family, "matmul_clamp_f32_qsi8d32p_qsi4c32p"},
+      {byte_family, "matmul_clamp_f32_qsi8d32p_qsi8c32p"}};
+  for (const auto& [which, symmetric] : pairs) {
+    for (const size_t block : {32, 128}) {
+      Matmul problem = make_problem(block, true, which);
+      problem.zeros.assign(problem.zeros.size(), 0);
+      const std::vector<float> zeros = run(which, problem, true);
+      problem.zeros.clear();
+      EXPECT_EQ(run(which, problem, true), zeros);
+      EXPECT_EQ(run(symmetric, problem, true), zeros);
+    }
+  }
+}
+
+TEST(BlockZeros, ErrorsSayWhatIsLegal) {
+  const Matmul problem = make_problem(32, true);
+  const Weights weights(problem, true);
+  const auto error = [&](const char* which, tw_rhs_source source) {
+    const tilewright::Plan plan = make_plan(which, 32, true);
+    std::vector<char> rhs(plan.rhs_bytes());
+    try {
+      plan.pack_rhs(source, rhs.data(), rhs.size(), 0);
+    } catch (const std::exception& wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string();
+  };
+  tw_rhs_source source = weights.source;
+  EXPECT_EQ(error(family, source), "");
+  source.zero_point_count -= 1;
+  EXPECT_EQ(error(family, source),
+            "tw_pack_rhs: source.zero_point_count is 295; one of each block, of each of 37 columns "
+            "is needed");
+  const std::string none = error("matmul_clamp_f32_qsi8d32p_qsi4c32p", weights.source);
+  EXPECT_EQ(none.substr(0, 53), "tw_pack_rhs: source.zero_points is set; layout rhs i4");
+}
+
+}  // namespace
+}  // namespace tw::test
