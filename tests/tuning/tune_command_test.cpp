@@ -40,12 +40,18 @@ class TuneCommand : public Test {
 TEST_F(TuneCommand, OneAndTwoThreads) {
   const size_t cores = measure::allowed_cores().size();
   if (cores < 2) GTEST_SKIP() << "one core";
-  const Ran ran = tune("--budget 3 --threads 1,2");
-  ASSERT_EQ(ran.status, 0) << ran.output;
+  // Other work may eat the seconds of what comes last: the next one, with more, measures only that.
   std::map<size_t, size_t> baselines;
-  for (const Record& r : records()) {
-    EXPECT_EQ(r.outcome, Outcome::ok) << r.detail;
-    if (r.ratio.rounds == 0) ++baselines[r.threads];
+  Ran ran;
+  for (const char* budget : {"3", "6", "12"}) {
+    ran = tune(std::string("--threads 1,2 --budget ") + budget);
+    ASSERT_EQ(ran.status, 0) << ran.output;
+    baselines.clear();
+    for (const Record& r : records()) {
+      EXPECT_EQ(r.outcome, Outcome::ok) << r.detail;
+      if (r.ratio.rounds == 0) ++baselines[r.threads];
+    }
+    if (baselines.size() == 2) break;
   }
   EXPECT_GE(baselines[1], 1U);
   EXPECT_GE(baselines[2], 1U);
