@@ -210,6 +210,15 @@ class PlainPacker {
   }
   [[nodiscard]] int64_t source_bits() const { return bits(source_type()); }
 
+  /// The code of that number in a byte, as it stands there; bits above it are left.
+  [[nodiscard]] Value code_of(Value byte, Value number) const {
+    const auto of_code = [&](int64_t number) {
+      if (number == 0) return code_bits(byte, "");
+      return b_.op(OpCode::ishr, {byte}, {.imm = number * source_bits()});
+    };
+    return chosen_code(number, 0, 8 / source_bits(), of_code);
+  }
+
   /// A value; a code as an unsigned number, which is half() more.
   [[nodiscard]] Value read(const Place& row, Value k) const {
     const Place from = at(row, near_from_, k);
@@ -217,12 +226,7 @@ class PlainPacker {
     const Value byte = b_.op(OpCode::load_scalar, {from.bytes}, {.bits = width}, "value");
     if (is_float(source_type())) return byte;
     if (from.code == no_value) return code_bits(plus(b_, {byte, bias_}), "code");
-    const auto of_code = [&](int64_t number) {
-      if (number == 0) return code_bits(byte, "");
-      return b_.op(OpCode::ishr, {byte}, {.imm = number * source_bits()});
-    };
-    const Value given = chosen_code(from.code, 0, 8 / source_bits(), of_code);
-    return code_bits(plus(b_, {given, bias_}), "code");
+    return code_bits(plus(b_, {code_of(byte, from.code), bias_}), "code");
   }
 
   /// What the layout keeps of it, in the high or low half of a byte.
@@ -339,16 +343,37 @@ class PlainPacker {
 
   /// Behind the scales, of their type; without an array of them, 0.
   void keep_zero_point(Value to, Value first_k, Value column) const {
-    const Value bytes = b_.constant(bits(field_of(layout_, FieldKind::zero_points).type) / 8);
+    const ElementType type = field_of(layout_, FieldKind::zero_points).type;
+    const Value bytes = b_.constant(bits(type) / 8);
     b_.branch(
         b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0),
         [&] {
+          if (source_.zero_codes) {
+            const Value steps =
+                b_.op(OpCode::dup, {zero_code(column, first_k)}, {.bits = 32}, "zero_point");
+            const Value zero = b_.op(OpCode::cvt_i32_f32, {steps});
+            b_.op(OpCode::store, {to, rounded(zero, type, below_half(type))});
+            return;
+          }
           const Value from = beside(ArgField::pack_zero_points, column, first_k, "zero_from");
           b_.op(OpCode::copy_bytes, {to, from, bytes});
         },
         [&] {
           b_.op(OpCode::fill_bytes, {to, b_.constant(0), bytes});
         });
+  }
+
+  /// Of a column's block, as a signed code.
+  [[nodiscard]] Value zero_code(Value column, Value first_k) const {
+    const int64_t together = 8 / source_bits();
+    const Value number = blocks_in(first_k);
+    const Value column_bytes = over(b_, b_.add(blocks_in(k_), together - 1), together);
+    const Value from =
+        plus(b_, {b_.arg(ArgField::pack_zero_points), product(b_, {column, column_bytes})});
+    const Value at = plus(b_, {from, over(b_, number, together)}, "zero_from");
+    const Value byte = b_.op(OpCode::load_scalar, {at}, {.bits = 8}, "zero_byte");
+    const Value which = together == 1 ? no_value : remainder(given_, number, together);
+    return b_.add(code_bits(code_of(byte, which), "zero_code"), -half());
   }
 
   /// Where a column's block has its value in an array beside the weights.
@@ -391,14 +416,22 @@ class PlainPacker {
     return from_lowest ? b_.op(OpCode::fadd, {scaled, row.minimum}, {}, "real") : scaled;
   }
 
+  /// What rounded() takes.
+  [[nodiscard]] Value below_half(ElementType type) const {
+    return type == ElementType::bf16 ? splat32(b_, 0x7fff, "below_half") : no_value;
+  }
+
+  /// An f32 as that type of float.
+  [[nodiscard]] Value rounded(Value real, ElementType type, Value below_half) const {
+    if (type == ElementType::f16) return b_.op(OpCode::cvt_f32_f16, {real});
+    return type == ElementType::bf16 ? to_bf16(b_, real, below_half) : real;
+  }
+
   /// Values that become floats of the layout's type, one by one.
   void convert(const Row& row, Value count) const {
-    const bool rounds = layout_.element == ElementType::bf16;
-    const Value below_half = rounds ? splat32(b_, 0x7fff, "below_half") : no_value;
+    const Value half = below_half(layout_.element);
     b_.loop("value", count, {number(b_, 0, "k")}, [&](const std::vector<Value>& now) {
-      Value value = real(row, now[0]);
-      if (layout_.element == ElementType::f16) value = b_.op(OpCode::cvt_f32_f16, {value});
-      if (layout_.element == ElementType::bf16) value = to_bf16(b_, value, below_half);
+      const Value value = rounded(real(row, now[0]), layout_.element, half);
       b_.op(OpCode::store, {at(row.to, near_to_, now[0]).bytes, value});
       return std::vector<Value>{b_.add(now[0], 1, "k")};
     });

@@ -231,7 +231,7 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
 const OperandContract& own_contract(const Format& rhs, Technique technique, const Isa& isa) {
   const OperandContract* found = find_contract(rhs, technique, LayoutStyle::own, isa);
   if (found != nullptr) return *found;
-  throw std::invalid_argument(
+  throw NoInstruction(
       fmt::format("technique {} is not possible on {}: it has no instruction for it",
                   name(technique), isa.name));
 }
@@ -245,11 +245,11 @@ void check_pair(const Format& lhs, const Format& rhs, Technique technique, const
   }
   const bool outer = technique == Technique::outer && (!floats || is_float(rhs));
   if (!outer && floats != (technique == Technique::fma)) {
-    throw std::invalid_argument(fmt::format("technique {} does not multiply {} with {}; {}",
-                                            name(technique), lhs.name, rhs.name,
-                                            !floats         ? "dot, mmla, outer and tile do"
-                                            : is_float(rhs) ? "fma and outer do"
-                                                            : "fma does"));
+    throw NoInstruction(fmt::format("technique {} does not multiply {} with {}; {}",
+                                    name(technique), lhs.name, rhs.name,
+                                    !floats         ? "dot, mmla, outer and tile do"
+                                    : is_float(rhs) ? "fma and outer do"
+                                                    : "fma does"));
   }
   if (floats && rhs.element == ElementType::f16 && !isa.has(OpCode::cvt_f16_f32)) {
     throw std::invalid_argument(
@@ -283,7 +283,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales);
   if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
-    throw std::invalid_argument(
+    throw NoInstruction(
         fmt::format("outer is not possible with blocks on {}, which has no instruction that adds "
                     "products to rows of tiles: dot and mmla are",
                     isa.name));

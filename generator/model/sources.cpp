@@ -65,6 +65,11 @@ const std::vector<Source>& sources() {
     list.push_back({"q8_0", rows(Dim::n, blocks(32, {f16_scale, bytes}))});
     list.push_back({"nxk_bf16", rows(Dim::n, codes(ElementType::bf16, {{Dim::k, rest}}))});
     list.push_back({"q4_1", rows(Dim::n, blocks(32, {f16_scale, f16_minimum, nibbles}))});
+    // ONNX Runtime's MatMulNBits: code 0 is the middle one of unsigned codes.
+    for (const ElementType type : {ElementType::i4, ElementType::i8}) {
+      const int middle = 1 << (bits(type) - 1);
+      list.push_back({"nbits", rows(Dim::n, codes(type, {{Dim::k, rest}}, middle)), true});
+    }
     return list;
   }();
   return table;
@@ -73,6 +78,7 @@ const std::vector<Source>& sources() {
 std::vector<std::string> source_names(const Format& format) {
   std::vector<std::string> names;
   for (const Source& source : sources()) {
+    if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
     if (!converts && !has_codes(source, format.element, format.block)) continue;
     const std::string name(source.name);

@@ -13,6 +13,9 @@ namespace tw {
 struct Source {
   std::string_view name;  ///< as specs and rows of the registry have it
   Part axes;              ///< the stride of the outermost rows is the caller's
+  /// Zero points beside the weights are unsigned codes as wide as theirs, those of a column from a
+  /// whole byte on; else of the type of the scales.
+  bool zero_codes = false;
 };
 
 /// Those of one name differ in what their values are. In the order of tw_rhs_order.

@@ -1,6 +1,7 @@
 // One resolved line of a spec: everything that `lower` needs to write a Program.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,11 @@ void check_output(const Format& lhs, ElementType dst, bool accumulate, const Isa
 
 /// Throws std::invalid_argument for blocks that weights of this format cannot have; 0: none.
 void check_block(const Format& rhs, int64_t block, ElementType scales);
+
+/// Not of that technique on that ISA, whatever the panels.
+struct NoInstruction : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
 
 /// The layouts of both operands, from formats, technique and ISA alone (so that kernels agree on
 /// them). Throws std::invalid_argument with what would be legal, e.g. for a kr that the

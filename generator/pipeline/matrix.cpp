@@ -54,7 +54,10 @@ std::string reason(const Family& family, const Isa& isa) {
   for (const Technique technique : techniques) {
     try {
       choose_layouts(*family.lhs, *family.rhs, technique, isa, {});
-    } catch (const std::invalid_argument&) {
+    } catch (const NoInstruction&) {
+      continue;
+    } catch (const std::invalid_argument& error) {
+      if (of_technique.empty()) of_technique = error.what();
       continue;
     }
     try {

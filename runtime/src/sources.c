@@ -5,8 +5,8 @@
 #include "internal.h"
 
 static const char* const orders[] = {
-    [TW_NXK] = "nxk",   [TW_KXN] = "kxn",   [TW_Q4_0] = "q4_0",
-    [TW_Q8_0] = "q8_0", [TW_Q4_1] = "q4_1", [TW_NXK_BF16] = "nxk_bf16"};
+    [TW_NXK] = "nxk",   [TW_KXN] = "kxn",           [TW_Q4_0] = "q4_0",  [TW_Q8_0] = "q8_0",
+    [TW_Q4_1] = "q4_1", [TW_NXK_BF16] = "nxk_bf16", [TW_NBITS] = "nbits"};
 enum { ORDERS = sizeof orders / sizeof orders[0] };
 
 const char* tw_order_text(tw_rhs_order order) {
@@ -97,6 +97,14 @@ static tw_status check_zero_points(const char* who, const tw_plan* plan, size_t 
                    plan->rhs->text);
   }
   const size_t block = plan->rhs->block, blocks = block == 0 ? 1 : plan->k / block;
+  if (source->order == TW_NBITS) {
+    const size_t bytes = tw_divide_up(blocks * plan->rhs->data_bits, 8);
+    if (source->zero_point_count / bytes >= columns) return TW_OK;
+    return tw_fail(TW_TOO_SMALL,
+                   "%s.zero_point_count is %zu; %zu bytes, for %zu blocks, of each of %zu columns "
+                   "are needed",
+                   who, source->zero_point_count, bytes, blocks, columns);
+  }
   if (source->zero_point_count / blocks >= columns) return TW_OK;
   return tw_fail(TW_TOO_SMALL, "%s.zero_point_count is %zu; one of each%s of %zu columns is needed",
                  who, source->zero_point_count, block == 0 ? "" : " block, of each", columns);

@@ -135,6 +135,25 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
   return TW_OK;
 }
 
+/* Zero points that stand beside scales have no place in others' blocks, nor do fractions in codes.
+ */
+static tw_status check_zero_points(const tw_plan* plan, const tw_rhs_target* target,
+                                   const tw_source* row) {
+  const tw_layout* layout = plan->rhs;
+  if (layout->axes->zero_points.type == TW_TYPE_NONE) return TW_OK;
+  if (row->block != 0) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, which has no zero points; layout %s keeps "
+                   "some",
+                   row->name, layout->text);
+  }
+  if (target->order != TW_NBITS || target->zero_points == NULL) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED,
+                 "tw_unpack_rhs: target.zero_points is set and target.order %s, whose zero points "
+                 "are codes; layout %s keeps them as %s; null is legal, or order nxk",
+                 row->name, layout->text, tw_type_text(layout->axes->zero_points.type));
+}
+
 /* For static activations both are folded into others. */
 static tw_status check_folded(const tw_plan* plan, const tw_rhs_target* target) {
   const bool wanted = target->scales != NULL || target->bias != NULL;
@@ -166,7 +185,7 @@ static values packed_values(const tw_plan* plan, const tw_field* field) {
 static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_target* target,
                         const tw_source* row, const coordinates* n) {
   const int64_t row_bits = (int64_t)target->stride * 8;
-  const bool is_offset = row->block == 0 && target->unsigned_nibbles;
+  const bool is_offset = row->axes.data.offset == 0 && target->unsigned_nibbles;
   const values from = packed_values(plan, &plan->rhs->axes->data);
   const values to = {&row->axes.data, row->axes.rows, row_bits, 1,
                      row->axes.data.offset + (is_offset ? 8 : 0)};
@@ -216,6 +235,7 @@ static tw_status check_target(const tw_plan* plan, const tw_rhs_target* target, 
   const tw_rhs_source source = as_source(target);
   tw_status status = tw_check_rhs("tw_unpack_rhs: target", plan, columns, &source, row);
   if (status == TW_OK) status = check_kept(plan, *row);
+  if (status == TW_OK) status = check_zero_points(plan, target, *row);
   if (status == TW_OK) status = check_folded(plan, target);
   if (status != TW_OK || (*row)->block != 0 || target->scales == NULL) return status;
   return check_factor(plan);

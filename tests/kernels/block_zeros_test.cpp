@@ -163,6 +163,99 @@ TEST(BlockZeros, NoneAreThoseOfSymmetricWeights) {
   }
 }
 
+constexpr size_t odd_k = 96;  // three blocks: a column's zero points of 4 bits end within a byte
+
+tilewright::Plan odd_plan(const char* which) {
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = which;
+  matmul.n = n;
+  matmul.k = odd_k;
+  matmul.block = 32;
+  matmul.scales = TW_SCALES_F32;
+  return {tilewright::detect(), matmul};
+}
+
+std::vector<char> packed(const tilewright::Plan& plan, const tw_rhs_source& source) {
+  std::vector<char> rhs(plan.rhs_bytes());
+  for (size_t s = 0; s < plan.rhs_slices(); ++s) plan.pack_rhs(source, rhs.data(), rhs.size(), s);
+  return rhs;
+}
+
+/// The same weights as ONNX Runtime's MatMulNBits has them, and as rows beside floats.
+struct BothWays {
+  explicit BothWays(int bits) : nbits(n * odd_k * static_cast<size_t>(bits) / 8) {
+    const size_t per_byte = 8 / static_cast<size_t>(bits),
+                 column_bytes = (3 + per_byte - 1) / per_byte;
+    zero_codes.resize(n * column_bytes);
+    uint32_t random = 1;
+    for (auto* bytes : {&nbits, &zero_codes}) {
+      for (uint8_t& byte : *bytes) byte = static_cast<uint8_t>((random = random * 69069 + 1) >> 24);
+    }
+    for (size_t i = 0; i < n * 3; ++i) {
+      scales.push_back(0.25F + static_cast<float>(i));
+      const size_t b = i % 3;
+      const uint8_t byte = zero_codes[i / 3 * column_bytes + b / per_byte];
+      const int code = bits == 8 ? byte : byte >> (b % 2 * 4) & 15;
+      zeros.push_back(static_cast<float>(code - (1 << (bits - 1))));
+    }
+    bytes = nbits;
+    for (uint8_t& byte : bytes) byte ^= bits == 8 ? 0x80 : 0;
+    onnx.order = TW_NBITS;
+    onnx.data = nbits.data();
+    onnx.data_bytes = nbits.size();
+    onnx.stride = nbits.size() / n;
+    onnx.scales = scales.data();
+    onnx.scale_count = scales.size();
+    rows = onnx;
+    rows.order = TW_NXK;
+    rows.data = bytes.data();
+    rows.unsigned_nibbles = bits == 4;
+    onnx.zero_points = zero_codes.data();
+    onnx.zero_point_count = zero_codes.size();
+    rows.zero_points = zeros.data();
+    rows.zero_point_count = zeros.size();
+  }
+  std::vector<uint8_t> nbits, bytes, zero_codes;
+  std::vector<float> scales, zeros;
+  tw_rhs_source onnx = tilewright::sized<tw_rhs_source>();
+  tw_rhs_source rows = tilewright::sized<tw_rhs_source>();
+};
+
+TEST(BlockZeros, OfMatMulNBitsAreThoseOfRows) {
+  for (const char* which : {family, byte_family}) {
+    const tilewright::Plan plan = odd_plan(which);
+    BothWays both(bits_of(which));
+    EXPECT_EQ(packed(plan, both.onnx), packed(plan, both.rows)) << which;
+    both.onnx.zero_points = both.rows.zero_points = nullptr;
+    EXPECT_EQ(packed(plan, both.onnx), packed(plan, both.rows)) << which << ", none given";
+  }
+}
+
+TEST(BlockZeros, MatMulNBitsComesBack) {
+  for (const char* which : {family, byte_family}) {
+    const tilewright::Plan plan = odd_plan(which);
+    const BothWays both(bits_of(which));
+    const std::vector<char> rhs = packed(plan, both.onnx);
+    std::vector<uint8_t> data(both.nbits.size());
+    auto target = tilewright::sized<tw_rhs_target>();
+    target.order = TW_NBITS;
+    target.data = data.data();
+    target.data_bytes = data.size();
+    target.stride = data.size() / n;
+    const auto unpack = [&] {
+      return tw_unpack_rhs(plan.get(), rhs.data(), rhs.size(), 0, n, &target);
+    };
+    EXPECT_EQ(unpack(), TW_OK) << tw_error_message();
+    EXPECT_EQ(data, both.nbits);
+    std::vector<uint8_t> codes = both.zero_codes;
+    target.zero_points = codes.data();
+    target.zero_point_count = codes.size();
+    EXPECT_EQ(unpack(), TW_UNSUPPORTED);
+    EXPECT_NE(std::string(tw_error_message()).find("null is legal, or order nxk"),
+              std::string::npos);
+  }
+}
+
 TEST(BlockZeros, ErrorsSayWhatIsLegal) {
   const Matmul problem = make_problem(32, true);
   const Weights weights(problem, true);
@@ -182,6 +275,17 @@ TEST(BlockZeros, ErrorsSayWhatIsLegal) {
   EXPECT_EQ(error(family, source),
             "tw_pack_rhs: source.zero_point_count is 295; one of each block, of each of 37 columns "
             "is needed");
+  const BothWays both(4);
+  source = both.onnx;
+  source.zero_point_count -= 1;
+  try {
+    packed(odd_plan(family), source);
+    ADD_FAILURE();
+  } catch (const std::exception& wrong) {
+    EXPECT_STREQ(wrong.what(),
+                 "tw_pack_rhs: source.zero_point_count is 73; 2 bytes, for 3 blocks, of each of 37 "
+                 "columns are needed");
+  }
   const std::string none = error("matmul_clamp_f32_qsi8d32p_qsi4c32p", weights.source);
   EXPECT_EQ(none.substr(0, 53), "tw_pack_rhs: source.zero_points is set; layout rhs i4");
 }

@@ -145,6 +145,24 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937
   return codes;
 }
 
+/// Those of MatMulNBits: bytes of unsigned codes.
+void add_zero_codes(const PackCase& c, const LayoutText& layout, std::mt19937& random,
+                    Source& source, OperandCodes& codes) {
+  codes.real_zeros.assign(codes.scales.size(), 0.0F);
+  if (!c.with_bias) return;
+  const size_t per_byte = 8 / layout.bits, blocks = c.k / layout.block;
+  const size_t row_bytes = (blocks + per_byte - 1) / per_byte;
+  source.zeros.resize(c.rows * row_bytes);
+  for (uint8_t& byte : source.zeros) byte = static_cast<uint8_t>(random());
+  const int half = 1 << (layout.bits - 1);
+  for (size_t i = 0; i < codes.real_zeros.size(); ++i) {
+    const size_t block = i % blocks;
+    const uint8_t byte = source.zeros[i / blocks * row_bytes + block / per_byte];
+    const int code = byte >> (block % per_byte * layout.bits) & (2 * half - 1);
+    codes.real_zeros[i] = static_cast<float>(code - half);
+  }
+}
+
 /// Zero points of columns, where the layout keeps them; without a bias, none are given.
 void add_zero_points(const PackCase& c, const LayoutText& layout, std::mt19937& random,
                      Source& source, OperandCodes& codes) {
@@ -165,8 +183,9 @@ void add_zero_points(const PackCase& c, const LayoutText& layout, std::mt19937& 
 }
 
 /// Codes that share bytes, where what fills up a row's last byte is anything, or bytes.
-OperandCodes make_weights(const PackCase& c, const LayoutText& layout, bool kxn,
+OperandCodes make_weights(const tw_packer& packer, const PackCase& c, const LayoutText& layout,
                           std::mt19937& random, Source& source) {
+  const bool kxn = is(packer, "kxn"), nbits = is(packer, "nbits");
   const size_t bits = layout.bits;
   const size_t per_byte = 8 / bits;
   const size_t outer = kxn ? c.k : c.rows;
@@ -181,19 +200,19 @@ OperandCodes make_weights(const PackCase& c, const LayoutText& layout, bool kxn,
       const size_t i = kxn ? k : r;
       const size_t j = kxn ? r : k;
       const uint8_t byte = source.bytes[i * source.stride + j / per_byte];
-      if (bits == 8) {
-        codes.codes.push_back(static_cast<int8_t>(byte));
-        continue;
-      }
       const int half = 1 << (bits - 1);
       const int given = byte >> (j % per_byte * bits) & (2 * half - 1);
-      const bool is_unsigned = bits == 4 && c.unsigned_nibbles;
+      const bool is_unsigned = nbits || (bits == 4 && c.unsigned_nibbles);
       const int code = is_unsigned ? given - half : (given ^ half) - half;
       codes.codes.push_back(static_cast<int8_t>(code));
     }
   }
   add_scales(c, layout, random, source, codes);
-  add_zero_points(c, layout, random, source, codes);
+  if (nbits) {
+    add_zero_codes(c, layout, random, source, codes);
+  } else {
+    add_zero_points(c, layout, random, source, codes);
+  }
   return codes;
 }
 
@@ -302,7 +321,7 @@ OperandCodes make_source(const tw_packer& packer, const PackCase& c, const Layou
   if (layout.floats && from != nullptr) return make_converted(c, layout, *from, random, source);
   if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
   if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
-  return make_weights(c, layout, kxn, random, source);
+  return make_weights(packer, c, layout, random, source);
 }
 
 void fill(const GuardedBuffer& buffer, const void* bytes) {

@@ -231,6 +231,7 @@ struct BlockRun {
   bool ggml, is_unsigned;
   int misaligned = 0;
   const char* weights = "qsi4c32";
+  bool nbits = false;  ///< as MatMulNBits has them
 };
 
 Layout block_layout(const BlockRun& run) {
@@ -258,6 +259,22 @@ SourceBlock source_block(const BlockRun& run, bool is_bytes) {
   return run.ggml ? SourceBlock{2 + codes, 2, true} : SourceBlock{codes, 0, false};
 }
 
+/// Of MatMulNBits: any number for the block of that number, and where it stands.
+float zero_code(bool is_bytes, size_t at) {
+  return static_cast<float>(static_cast<int>(at * 37 % (is_bytes ? 256 : 16)) -
+                            (is_bytes ? 128 : 8));
+}
+
+void add_zero_code(std::vector<uint8_t>& zeros, bool is_bytes, size_t column, size_t block,
+                   size_t blocks, size_t at) {
+  const int code = static_cast<int>(zero_code(is_bytes, at)) + (is_bytes ? 128 : 8);
+  if (is_bytes) {
+    zeros[column * blocks + block] = static_cast<uint8_t>(code);
+  } else {
+    zeros[column * ((blocks + 1) / 2) + block / 2] |= static_cast<uint8_t>(code << block % 2 * 4);
+  }
+}
+
 void check_blocks(const Program& program, const BlockRun& run, const Layout& layout, size_t n) {
   const bool is_bytes = layout.element == ElementType::i8;
   SCOPED_TRACE(std::string(run.isa) + (run.ggml ? " ggml " : " nxk ") + canonical(layout) + " n " +
@@ -281,18 +298,20 @@ void check_blocks(const Program& program, const BlockRun& run, const Layout& lay
       uint8_t* const scale =
           run.ggml ? bytes.data() + at * source.bytes : scales.data() + at * scale_bytes;
       std::memcpy(scale, &bits, scale_bytes);
-      codes.real_zeros.push_back(2 - block_scale(b, column));
+      codes.real_zeros.push_back(run.nbits ? zero_code(is_bytes, at) : 2 - block_scale(b, column));
       const uint32_t zero = float_bits(type, codes.real_zeros.back());
-      std::memcpy(zeros.data() + at * scale_bytes, &zero, scale_bytes);
+      if (!run.nbits) std::memcpy(zeros.data() + at * scale_bytes, &zero, scale_bytes);
+      if (run.nbits) add_zero_code(zeros, is_bytes, column, b, blocks, at);
       const uint8_t* const from = bytes.data() + at * source.bytes + source.codes;
       for (size_t k = 0; k < block; ++k) {
         if (is_bytes) {
-          codes.codes.push_back(static_cast<int8_t>(from[k]));
+          codes.codes.push_back(static_cast<int8_t>(from[k] ^ (run.nbits ? 0x80 : 0)));
           continue;
         }
         const int nibble =
             source.apart ? from[k % 16] >> (k / 16 * 4) & 15 : from[k / 2] >> (k % 2 * 4) & 15;
-        const int code = run.is_unsigned || run.ggml ? nibble - 8 : (nibble ^ 8) - 8;
+        const bool is_unsigned = run.is_unsigned || run.ggml || run.nbits;
+        const int code = is_unsigned ? nibble - 8 : (nibble ^ 8) - 8;
         codes.codes.push_back(static_cast<int8_t>(code));
       }
     }
@@ -323,7 +342,8 @@ void check_blocks(const Program& program, const BlockRun& run, const Layout& lay
 void check_blocks(const BlockRun& run) {
   const Layout layout = block_layout(run);
   const bool is_bytes = layout.element == ElementType::i8;
-  const Source* from = find_source(run.ggml ? (is_bytes ? "q8_0" : "q4_0") : "nxk", layout);
+  const char* ggml = is_bytes ? "q8_0" : "q4_0";
+  const Source* from = find_source(run.ggml ? ggml : run.nbits ? "nbits" : "nxk", layout);
   ASSERT_NE(from, nullptr);
   const bool has_zeros = field_index(layout, FieldKind::zero_points) >= 0;
   const bool plain = std::string(run.isa) == "scalar" || has_zeros;
@@ -339,6 +359,15 @@ TEST(PackPrograms, BlocksWithZeroPoints) {
     for (const bool is_unsigned : {false, true}) {
       check_blocks({"avx2", 16, 4, 32, scales, false, is_unsigned, 0, "qai4c32"});
       check_blocks({"neon_i8mm", 8, 8, 64, scales, false, is_unsigned, 0, "qai4c32"});
+    }
+  }
+}
+
+TEST(PackPrograms, BlocksOfMatMulNBits) {
+  for (const ElementType scales : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
+    for (const int block : {32, 64}) {
+      check_blocks({"avx2", 16, 4, block, scales, false, false, 0, "qai4c32", true});
+      check_blocks({"avx2", 16, 4, block, scales, false, false, 0, "qai8c32", true});
     }
   }
 }

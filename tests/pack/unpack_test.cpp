@@ -31,7 +31,8 @@ constexpr struct {
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
   if (order == TW_NXK || order == TW_KXN) return true;
   if (order == TW_NXK_BF16) return layout.type == TW_BF16;
-  const bool is_ggml = layout.block == 32 && layout.block_scales == TW_SCALES_F16;
+  const bool is_ggml = layout.block == 32 && layout.block_scales == TW_SCALES_F16 &&
+                       layout.axes->zero_points.type == TW_TYPE_NONE;
   return is_ggml && ((order == TW_Q4_0 && layout.data_bits == 4) ||
                      (order == TW_Q8_0 && layout.data_bits == 8));
 }
@@ -351,8 +352,8 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_Q4_1 + 1);
-  fails(bad, TW_INVALID, "target.order is 6; 0 to 5, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_NBITS + 1);
+  fails(bad, TW_INVALID, "target.order is 7; 0 to 6, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");

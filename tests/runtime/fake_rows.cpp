@@ -291,7 +291,7 @@ const size_t tw_generated_packer_count =
 const tw_source tw_generated_sources[] = {
     source("nxk", TW_S4),          source("nxk", TW_F32),         source("kxn", TW_S4),
     source("q4_0", TW_S4, 32, 18), source("q8_0", TW_S8, 32, 34), source("nxk_bf16", TW_BF16),
-    source("q4_1", TW_S4, 32, 20)};
+    source("q4_1", TW_S4, 32, 20), source("nbits", TW_S4)};
 const size_t tw_generated_source_count =
     sizeof tw_generated_sources / sizeof tw_generated_sources[0];
 }

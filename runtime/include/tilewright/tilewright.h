@@ -232,8 +232,10 @@ typedef enum tw_rhs_order {
              are values 0 to 15 and whose high ones are values 16 to 31 of the block, code + 8 */
   TW_Q8_0, /* likewise with 32 bytes, int8_t */
   TW_NXK_BF16, /* n rows of k values of bf16 */
-  TW_Q4_1 /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
-             codes 0 to 15 */
+  TW_Q4_1, /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
+              codes 0 to 15 */
+  TW_NBITS /* ONNX Runtime's MatMulNBits of 4 or 8 bits: n rows of k codes + 8 (+ 128), and zero
+              points likewise: see below */
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes), codes
@@ -262,9 +264,11 @@ typedef struct tw_rhs_source {
    * column, in units of codes, so that a weight is worth (code - zero point) * scale; null: zeros.
    * With blocks (..._qai4c32p): one for each scale, of the scales' type, in rows with the stride of
    * theirs. Codes are signed ones there: where nibbles hold code + 8, zero points are 8 less than
-   * the nibble that is worth 0. */
+   * the nibble that is worth 0. TW_NBITS: unsigned codes as wide as the weights', 4 bits two to a
+   * byte, the first in the low nibble, each column's from a whole byte on, without gaps; null: 8
+   * (128), the middle. */
   const void* zero_points;
-  size_t zero_point_count;
+  size_t zero_point_count; /* TW_NBITS: bytes */
 } tw_rhs_source;
 
 TW_API size_t tw_rhs_bytes(const tw_plan* plan); /* 0 only for a null plan */
