@@ -3,6 +3,7 @@
 #include "tilewright/batch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -11,6 +12,7 @@ enum { SLICES_PER_CORE = 16 };
 
 static tw_status take_batch(const char* function, const tw_plan* plan, const tw_batch* theirs,
                             tw_batch* own) {
+  memset(own, 0, sizeof *own); /* clang-tidy does not see that what fails is not read */
   if (plan == NULL) return tw_fail(TW_INVALID, "%s: plan is null", function);
   if (theirs == NULL) return tw_fail(TW_INVALID, "%s: batch is null", function);
   char member[64];

@@ -3,6 +3,7 @@
 #include "tilewright/groups.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -133,6 +134,7 @@ static tw_status take_groups(const char* function, const tw_plan* plan, const tw
                              tw_groups* own) {
   char member[64];
   snprintf(member, sizeof member, "%s: groups", function);
+  memset(own, 0, sizeof *own); /* clang-tidy does not see that what fails is not read */
   if (plan == NULL) return tw_fail(TW_INVALID, "%s: plan is null", function);
   if (theirs == NULL) return tw_fail(TW_INVALID, "%s is null", member);
   return tw_take(member, "tw_groups", theirs, own, sizeof *own);
