@@ -135,8 +135,7 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
   return TW_OK;
 }
 
-/* Zero points that stand beside scales have no place in others' blocks, nor do fractions in codes.
- */
+/* Zero points have no place in blocks of ggml, nor do fractions in codes. */
 static tw_status check_zero_points(const tw_plan* plan, const tw_rhs_target* target,
                                    const tw_source* row) {
   const tw_layout* layout = plan->rhs;

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -39,8 +38,7 @@ struct Nbits {
   }
   [[nodiscard]] size_t blocks() const { return k / block; }
 
-  /// What a weight may be worth, at most, times what the activation may be off by a rounding of
-  /// floats: of outputs `column`.
+  /// Of an output: of the products that it is the sum of, whatever their codes.
   [[nodiscard]] double size(size_t row, size_t column) const {
     double sum = 0;
     for (size_t i = 0; i < k; ++i) {
@@ -125,8 +123,7 @@ std::vector<float> ours(const Nbits& problem) {
   return dst;
 }
 
-/// Activations are quantized alike, so that what differs is the order of f32 sums: of each block's
-/// 2^-23 of its size.
+/// Activations are quantized alike, so that what differs is where f32 sums are rounded.
 TEST(OnnxRuntime, MatMulNBitsOfAccuracyLevel4) {
   for (const int bits : {4, 8}) {
     for (const size_t block : {32, 64, 128, 256}) {
