@@ -167,12 +167,12 @@ L(k_rest):
   subs x10, x10, #1                                      // next k_rest
   b.hi L(k_rest)
 L(k_rest_done):
-  fadd v4.4s, v4.4s, v18.4s                              // sum
-  fadd v5.4s, v5.4s, v19.4s                              // sum
-  fadd v6.4s, v6.4s, v20.4s                              // sum
-  fadd v7.4s, v7.4s, v21.4s                              // sum
-  fadd v16.4s, v16.4s, v22.4s                            // sum
-  fadd v17.4s, v17.4s, v23.4s                            // sum
+  fadd v4.4s, v4.4s, v18.4s                              // sum_0
+  fadd v5.4s, v5.4s, v19.4s                              // sum_1
+  fadd v6.4s, v6.4s, v20.4s                              // sum_2
+  fadd v7.4s, v7.4s, v21.4s                              // sum_3
+  fadd v16.4s, v16.4s, v22.4s                            // sum_4
+  fadd v17.4s, v17.4s, v23.4s                            // sum_5
   add x10, x0, #8*15                                     // clamp
   ld1r {v18.4s}, [x10]                                   // min
   ldr s19, [x10, #4]                                     // max

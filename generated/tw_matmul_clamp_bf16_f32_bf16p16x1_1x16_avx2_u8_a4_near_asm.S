@@ -230,12 +230,12 @@ L(k_rest):
   sub rbp, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  vaddps ymm0, ymm0, ymm4                                // sum
-  vaddps ymm1, ymm1, ymm5                                // sum
-  vaddps ymm2, ymm2, ymm6                                // sum
-  vaddps ymm3, ymm3, ymm7                                // sum
-  vaddps ymm0, ymm0, ymm2                                // sum
-  vaddps ymm1, ymm1, ymm3                                // sum
+  vaddps ymm0, ymm0, ymm4                                // sum_0
+  vaddps ymm1, ymm1, ymm5                                // sum_1
+  vaddps ymm2, ymm2, ymm6                                // sum_2
+  vaddps ymm3, ymm3, ymm7                                // sum_3
+  vaddps ymm0, ymm0, ymm2                                // sum_0
+  vaddps ymm1, ymm1, ymm3                                // sum_1
   lea rbp, [rdi + 8*15]                                  // clamp
   vpbroadcastd ymm2, dword ptr [rbp + 0]                 // min
   vpbroadcastd ymm3, dword ptr [rbp + 4]                 // max

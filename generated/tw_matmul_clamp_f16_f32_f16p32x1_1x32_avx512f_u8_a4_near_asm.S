@@ -216,12 +216,12 @@ L(k_rest):
   sub rbp, 1                                             // next k_rest
   ja L(k_rest)
 L(k_rest_done):
-  vaddps zmm0, zmm0, zmm4                                // sum
-  vaddps zmm1, zmm1, zmm5                                // sum
-  vaddps zmm2, zmm2, zmm6                                // sum
-  vaddps zmm3, zmm3, zmm7                                // sum
-  vaddps zmm0, zmm0, zmm2                                // sum
-  vaddps zmm1, zmm1, zmm3                                // sum
+  vaddps zmm0, zmm0, zmm4                                // sum_0
+  vaddps zmm1, zmm1, zmm5                                // sum_1
+  vaddps zmm2, zmm2, zmm6                                // sum_2
+  vaddps zmm3, zmm3, zmm7                                // sum_3
+  vaddps zmm0, zmm0, zmm2                                // sum_0
+  vaddps zmm1, zmm1, zmm3                                // sum_1
   lea rbp, [rdi + 8*15]                                  // clamp
   vpbroadcastd zmm2, dword ptr [rbp + 0]                 // min
   vpbroadcastd zmm3, dword ptr [rbp + 4]                 // max

@@ -179,10 +179,10 @@ L(k_rest):
   subs x10, x10, #1                                      // next k_rest
   b.hi L(k_rest)
 L(k_rest_done):
-  fadd z0.s, z1.s, z5.s                                  // sum
-  fadd z1.s, z2.s, z6.s                                  // sum
-  fadd z2.s, z3.s, z7.s                                  // sum
-  fadd z3.s, z4.s, z16.s                                 // sum
+  fadd z0.s, z1.s, z5.s                                  // sum_0
+  fadd z1.s, z2.s, z6.s                                  // sum_1
+  fadd z2.s, z3.s, z7.s                                  // sum_2
+  fadd z3.s, z4.s, z16.s                                 // sum_3
   add x10, x0, #8*15                                     // clamp
   ld1rw {z4.s}, p7/z, [x10, #0]                          // min
   ld1rw {z5.s}, p7/z, [x10, #4]                          // max

@@ -213,10 +213,10 @@ L(k_rest):
   subs x11, x11, #1                                      // next k_rest
   b.hi L(k_rest)
 L(k_rest_done):
-  fadd v0.4s, v0.4s, v4.4s                               // sum
-  fadd v1.4s, v1.4s, v5.4s                               // sum
-  fadd v2.4s, v2.4s, v6.4s                               // sum
-  fadd v3.4s, v3.4s, v7.4s                               // sum
+  fadd v0.4s, v0.4s, v4.4s                               // sum_0
+  fadd v1.4s, v1.4s, v5.4s                               // sum_1
+  fadd v2.4s, v2.4s, v6.4s                               // sum_2
+  fadd v3.4s, v3.4s, v7.4s                               // sum_3
   add x11, x0, #8*15                                     // clamp
   ld1r {v4.4s}, [x11]                                    // min
   ldr s5, [x11, #4]                                      // max

@@ -282,12 +282,12 @@ L(k_rest_2):
   sub rbp, 1                                             // next k_rest
   ja L(k_rest_2)
 L(k_rest_2_done):
-  vaddps zmm0, zmm1, zmm5                                // sum
-  vaddps zmm1, zmm2, zmm6                                // sum
-  vaddps zmm2, zmm3, zmm7                                // sum
-  vaddps zmm3, zmm4, zmm8                                // sum
-  vaddps zmm0, zmm0, zmm2                                // sum
-  vaddps zmm1, zmm1, zmm3                                // sum
+  vaddps zmm0, zmm1, zmm5                                // sum_0
+  vaddps zmm1, zmm2, zmm6                                // sum_1
+  vaddps zmm2, zmm3, zmm7                                // sum_2
+  vaddps zmm3, zmm4, zmm8                                // sum_3
+  vaddps zmm0, zmm0, zmm2                                // sum_0
+  vaddps zmm1, zmm1, zmm3                                // sum_1
   lea rbp, [rbx + 31]
   and rbp, -32                                           // padded
   mov r12, 16

@@ -289,8 +289,8 @@ L(k_rest_2):
   sub rbp, 1                                             // next k_rest
   ja L(k_rest_2)
 L(k_rest_2_done):
-  vaddps ymm0, ymm1, ymm3                                // sum
-  vaddps ymm1, ymm2, ymm4                                // sum
+  vaddps ymm0, ymm1, ymm3                                // sum_0
+  vaddps ymm1, ymm2, ymm4                                // sum_1
   lea rbp, [rbx + 31]
   and rbp, -32                                           // padded
   mov r12, 16

@@ -321,10 +321,10 @@ L(k_rest_2):
   subs x11, x11, #1                                      // next k_rest
   b.hi L(k_rest_2)
 L(k_rest_2_done):
-  fadd v0.4s, v16.4s, v20.4s                             // sum
-  fadd v1.4s, v17.4s, v21.4s                             // sum
-  fadd v2.4s, v18.4s, v22.4s                             // sum
-  fadd v3.4s, v19.4s, v23.4s                             // sum
+  fadd v0.4s, v16.4s, v20.4s                             // sum_0
+  fadd v1.4s, v17.4s, v21.4s                             // sum_1
+  fadd v2.4s, v18.4s, v22.4s                             // sum_2
+  fadd v3.4s, v19.4s, v23.4s                             // sum_3
   add x11, x9, #31
   mov x12, #-32                                          // padded
   and x12, x12, x11

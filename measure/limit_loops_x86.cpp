@@ -10,25 +10,29 @@ namespace {
 constexpr int accumulators = 24;
 constexpr int accumulators_256 = 12;  // of 16 registers
 
-__attribute__((target("avx512f,avx512vnni"))) void run_vpdpbusd(long iterations) {
-  asm volatile(
-      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"
-      "vpxord %%zmm\\i, %%zmm\\i, %%zmm\\i\n"
-      ".endr\n"
-      ".p2align 6\n"
-      "1:\n"
-      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n"
-      "vpdpbusd %%zmm31, %%zmm30, %%zmm\\i\n"
-      ".endr\n"
-      "dec %0\n"
-      "jnz 1b\n"
-      "vzeroupper\n"
-      : "+r"(iterations)
-      :
-      : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",
-        "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",
-        "zmm20", "zmm21", "zmm22", "zmm23", "zmm30", "zmm31");
-}
+#define TW_ZMM_LOOP(function, target_features, multiply)                                        \
+  __attribute__((target(target_features))) void function(long iterations) {                     \
+    asm volatile(                                                                               \
+        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"         \
+        "vpxord %%zmm\\i, %%zmm\\i, %%zmm\\i\n"                                                 \
+        ".endr\n"                                                                               \
+        ".p2align 6\n"                                                                          \
+        "1:\n"                                                                                  \
+        ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n" multiply      \
+        " %%zmm31, %%zmm30, %%zmm\\i\n"                                                         \
+        ".endr\n"                                                                               \
+        "dec %0\n"                                                                              \
+        "jnz 1b\n"                                                                              \
+        "vzeroupper\n"                                                                          \
+        : "+r"(iterations)                                                                      \
+        :                                                                                       \
+        : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", \
+          "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18",      \
+          "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm30", "zmm31");                       \
+  }
+TW_ZMM_LOOP(run_vpdpbusd, "avx512f,avx512vnni", "vpdpbusd")
+TW_ZMM_LOOP(run_vdpbf16ps, "avx512f,avx512bf16", "vdpbf16ps")
+TW_ZMM_LOOP(run_fma, "avx512f", "vfmadd231ps")
 
 __attribute__((target("avx2"))) void run_vpdpbusd_256(long iterations) {
   asm volatile(
@@ -71,26 +75,6 @@ __attribute__((target("avx2"))) void run_vpdpbusd_256(long iterations) {
   }
 TW_PRODUCT_LOOP(run_vpmaddubsw, "vpmaddubsw", "vpaddw")
 TW_PRODUCT_LOOP(run_vpmaddwd, "vpmaddwd", "vpaddd")
-
-__attribute__((target("avx512f"))) void run_fma(long iterations) {
-  asm volatile(
-      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,30,31\n"
-      "vpxord %%zmm\\i, %%zmm\\i, %%zmm\\i\n"
-      ".endr\n"
-      ".p2align 6\n"
-      "1:\n"
-      ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n"
-      "vfmadd231ps %%zmm31, %%zmm30, %%zmm\\i\n"
-      ".endr\n"
-      "dec %0\n"
-      "jnz 1b\n"
-      "vzeroupper\n"
-      : "+r"(iterations)
-      :
-      : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",
-        "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",
-        "zmm20", "zmm21", "zmm22", "zmm23", "zmm30", "zmm31");
-}
 
 __attribute__((target("avx2"))) void run_fma_256(long iterations) {
   asm volatile(
@@ -202,6 +186,11 @@ std::vector<PeakLoop> peak_loops() {
         {"vpmaddubsw + vpaddw ymm", TW_FEATURE_AVX2, 32, accumulators_256, 30, run_vpmaddubsw});
     loops.push_back(
         {"vpmaddwd + vpaddd ymm", TW_FEATURE_AVX2, 16, accumulators_256, 15, run_vpmaddwd, 16});
+  }
+  // Of bf16 32 MACs, by half an instruction a cycle at least.
+  if (__builtin_cpu_supports("avx512bf16") != 0) {
+    loops.push_back(
+        {"vdpbf16ps zmm", TW_FEATURE_AVX512BF16, 32, accumulators, 15.7, run_vdpbf16ps, 16});
   }
   // Floats: 16 and 8 MACs; one such instruction a cycle is the least.
   if (has_avx512()) {

@@ -166,7 +166,11 @@ double PlannedMatmul::allowed_error(size_t row, size_t column) const {
     size += std::abs(activations_->values[row * weights_.k + j] * w);
     error += w * w / 12;  // variance of rounding to a step of 1 ...
   }
-  if (floats_) return static_cast<double>(weights_.k + 3) * std::ldexp(size, -24);
+  if (floats_) {
+    // Activations may have been rounded to 8 bits.
+    const double rounded = segments(m_).front().kernel->lhs->type == TW_BF16 ? size / 512 : 0;
+    return rounded + static_cast<double>(2 * weights_.k + 3) * std::ldexp(size, -24);
+  }
   // ... and a step is 2 / 255. Eight standard deviations.
   return 8 * 2.0 / 255 * std::sqrt(error);
 }

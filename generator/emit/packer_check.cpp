@@ -48,14 +48,14 @@ void check_data(const Layout& layout) {
          "a panel needs data, and on the rhs sums behind it");
 }
 
-/// Floats stand one by one, with no more than the bias behind them.
+/// Floats have no more than the bias behind them.
 void check_floats(const Layout& layout) {
   const size_t fields = layout.fields.size();
   expect(layout,
-         layout.fields.front().kind == FieldKind::data && layout.order.kr == 1 &&
-             layout.k_multiple == 1 && layout.edge == Edge::zeros &&
+         layout.fields.front().kind == FieldKind::data &&
+             layout.k_multiple % layout.order.kr == 0 && layout.edge == Edge::zeros &&
              (fields == 1 || (fields == 2 && layout.fields.back().kind == FieldKind::bias)),
-         "floats stand one by one, k is not padded, and only a bias stands behind them");
+         "k of floats is padded to whole groups, and only a bias stands behind them");
 }
 
 }  // namespace

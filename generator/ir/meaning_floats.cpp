@@ -15,6 +15,25 @@ void fma_lane(const Step& s, uint8_t* to) {
   }
 }
 
+template <typename Dot, typename F>
+void dot2_bf16(const Step& s, uint8_t* to, Dot dot, F&& c_lane) {
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    put(to, i, dot(lane<float>(s, 0, i), lane<uint32_t>(s, 1, i), lane<uint32_t>(s, 2, c_lane(i))));
+  }
+}
+
+void mmla_bf16(const Step& s, uint8_t* to) {
+  for (size_t at = 0; at < s.to.bytes / 4; ++at) {
+    const size_t b = at / 4 * 4 + at % 4 / 2 * 2;
+    const size_t c = at / 4 * 4 + at % 2 * 2;
+    auto sum = lane<float>(s, 0, at);
+    for (size_t j = 0; j < 2; ++j) {
+      sum = dot2_to_odd(sum, lane<uint32_t>(s, 1, b + j), lane<uint32_t>(s, 2, c + j));
+    }
+    put(to, at, sum);
+  }
+}
+
 float in_i32(float x) {
   if (x >= -2147483648.0F && x < 2147483648.0F) return x;
   throw Fault(fmt::format("{} is out of range", x));

@@ -43,10 +43,6 @@ void narrow_pair(const Step& s, uint8_t* to) {
   narrow_lanes<int16_t, int8_t>(s, to);
 }
 
-size_t same_lane(size_t lane) {
-  return lane;
-}
-
 template <typename B, typename F>
 void dot4(const Step& s, uint8_t* to, F&& c_lane) {
   dot4_lanes<B>(s.to.bytes, s.arg[0].at, s.arg[1].at, s.arg[2].at, to, c_lane);

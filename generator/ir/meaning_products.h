@@ -12,6 +12,10 @@ inline float fused(float a, float b, float c) {
   return std::fma(a, b, c);
 }
 
+/// sum + the products of two neighbors of bf16, the first in the low half, as x86's AVX512-BF16 and as AArch64 without EBF16 add them.
+float dot2_fused(float sum, uint32_t a, uint32_t b);
+float dot2_to_odd(float sum, uint32_t a, uint32_t b);
+
 /// Sums of 4 products in each 32-bit lane of a; `c_lane` says which lane of c goes with a lane.
 /// `to` may be `a`.
 template <typename B, typename F>
@@ -26,6 +30,11 @@ void dot4_lanes(size_t bytes, const uint8_t* a, const uint8_t* b, const uint8_t*
     }
     put(to, i, sum);
   }
+}
+
+/// The lane that a lane is multiplied with: itself.
+inline size_t same_lane(size_t lane) {
+  return lane;
 }
 
 /// Lane #number of the segment that a lane is in.

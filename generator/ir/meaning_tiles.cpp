@@ -56,6 +56,23 @@ void add_outer_product_f32(const Step& s, Machine& m) {
   });
 }
 
+/// All bits of the halves of a pair that are active.
+uint32_t active_halves(const Step& s, int predicate, size_t pair) {
+  const uint8_t* flags = s.arg[predicate].at + 2 * pair;
+  return (flags[0] != 0 ? 0xffffU : 0U) | (flags[1] != 0 ? 0xffff0000U : 0U);
+}
+
+/// A half that is not active is 0, unless none of its pair's products is.
+void add_outer_product_bf16(const Step& s, Machine& m) {
+  add_outer<float>(s, m, [&](float sum, size_t row, size_t column) {
+    const uint32_t rows = active_halves(s, 3, row);
+    const uint32_t columns = active_halves(s, 4, column);
+    if ((rows & columns) == 0) return sum;
+    const uint32_t x = lane<uint32_t>(s, 1, row) & rows;
+    return dot2_to_odd(sum, x, lane<uint32_t>(s, 2, column) & columns);
+  });
+}
+
 /// Columns of `y` are four bytes wide, and as many deep as rows of `x` have.
 template <typename X, typename Y>
 void add_tile_product(const Step& s, Machine& m) {

@@ -89,12 +89,15 @@ Value negated_codes(const Tile1& t, const Place& sum) {
 }
 
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets) {
+  const bool floats = is_float(*t.v.family.lhs);
   for (size_t half = sets / 2; half >= 1; half /= 2) {
     const size_t count = all.size() / 2;
     std::vector<Value> sum;
     for (size_t i = 0; i < count; ++i) {
-      sum.push_back(t.b.op(OpCode::add, {all[i], all[i + count]}, {.bits = 32},
-                           fmt::format("sum_{}", i), Role::accumulator));
+      const std::string name = fmt::format("sum_{}", i);
+      const std::initializer_list<Value> both = {all[i], all[i + count]};
+      sum.push_back(floats ? t.b.op(OpCode::fadd, both, {}, name, Role::accumulator)
+                           : t.b.op(OpCode::add, both, {.bits = 32}, name, Role::accumulator));
     }
     all = std::move(sum);
   }

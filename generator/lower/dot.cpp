@@ -1,4 +1,5 @@
-// Technique `dot`: every 32-bit lane is one output column and takes four neighbours in k.
+// Technique `dot`: every 32-bit lane is one output column and takes four neighbours in k, of floats
+// of 16 bits two.
 #include <fmt/format.h>
 
 #include <map>
@@ -11,22 +12,41 @@
 namespace tw {
 namespace {
 
-/// kr codes of a row, repeated over a vector, or one 32-bit lane of a vector.
+/// kr values of a row, repeated over a vector, or one 32-bit lane of a vector.
 struct Activation {
   Value vector = no_value;
   int64_t lane = -1;
 };
 
+/// The same product with one lane of its last argument; itself, where there is none.
+OpCode lane_form(OpCode product) {
+  switch (product) {
+    case OpCode::dot4_s8s8:
+      return OpCode::dot4_s8s8_lane;
+    case OpCode::dot2_bf16_odd:
+      return OpCode::dot2_bf16_odd_lane;
+    default:
+      return product;
+  }
+}
+
+int group_bits(const Layout& layout) {
+  return layout.order.kr * std::max(8, bits(layout.element));
+}
+
 /// Loads activations as the ISA's dot products take them.
 class Activations {
  public:
+  explicit Activations(OpCode product)
+      : lane_form_(lane_form(product)), has_lanes_(lane_form_ != product) {}
+
   Activation operator()(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k) {
     const Layout& layout = *t.lhs.layout;
     const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
     const Length offset = code_offset(layout, row % t.lhs.rows, k);
     const std::string name = fmt::format("a_{}", row);
-    if (layout.order.kr != 4 || !t.b.isa().has(OpCode::dot4_s8s8_lane)) {
-      return {load_activation(t, lhs, row, k, layout.order.kr * 8), -1};
+    if (group_bits(layout) != 32 || !has_lanes_ || !t.b.isa().has(lane_form_)) {
+      return {load_activation(t, lhs, row, k, group_bits(layout)), -1};
     }
     // Neighbouring 32-bit groups, of other rows or later k, come with the same load.
     const int64_t at = offset.fixed;
@@ -38,23 +58,27 @@ class Activations {
   }
 
  private:
+  OpCode lane_form_;
+  bool has_lanes_;
   std::map<std::pair<Value, int64_t>, Value> loaded_;  ///< by cursor and vector behind it
 };
 
-Value signed_dot(const Tile1& t, Value sum, Value codes, const Activation& a,
-                 const std::string& name) {
-  const OpCode code = a.lane < 0 ? OpCode::dot4_s8s8 : OpCode::dot4_s8s8_lane;
+Value multiply_add(const Tile1& t, OpCode product, Value sum, Value codes, const Activation& a,
+                   const std::string& name) {
+  const OpCode code = a.lane < 0 ? product : lane_form(product);
   return t.b.op(code, {sum, codes, a.vector}, {.imm = a.lane < 0 ? 0 : a.lane}, name,
                 Role::accumulator);
 }
 
 /// Neighbours of a added, then neighbours of b.
 Value add_pairs(const Tile1& t, Value a, Value b) {
-  if (t.b.isa().has(OpCode::pair_add, 32)) {
+  const bool floats = is_float(*t.v.family.lhs);
+  if (!floats && t.b.isa().has(OpCode::pair_add, 32)) {
     return t.b.op(OpCode::pair_add, {a, b}, {.bits = 32}, "out", Role::accumulator);
   }
   const Value even = t.b.op(OpCode::uzp_even, {a, b}, {.bits = 32}, "even", Role::accumulator);
   const Value odd = t.b.op(OpCode::uzp_odd, {a, b}, {.bits = 32}, "odd", Role::accumulator);
+  if (floats) return t.b.op(OpCode::fadd, {even, odd}, {}, "out", Role::accumulator);
   return t.b.op(OpCode::add, {even, odd}, {.bits = 32}, "out", Role::accumulator);
 }
 
@@ -65,10 +89,12 @@ class DepthDot : public Multiplier {
   explicit DepthDot(const Variant& v)
       : rows_(v.tile.m.fixed),
         kr_(v.rhs.order.kr),
-        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(v.rhs.order.kr))),
+        lanes_(group_bits(v.lhs) / 32),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4 * lanes_))),
         sets_(v.knobs.accumulators),
-        signed_(contract_of(v).code() == OpCode::dot4_s8s8),
-        decoder_(v.rhs) {}
+        product_(contract_of(v).code()),
+        decoder_(v.rhs),
+        activations_(product_) {}
 
   [[nodiscard]] int64_t group() const override { return decoder_.operands() * kr_; }
 
@@ -111,9 +137,9 @@ class DepthDot : public Multiplier {
     Rows rows(static_cast<size_t>(rows_));
     for (size_t i = 0; i < sum.size(); ++i) {
       std::vector<Value>& row = rows[i / static_cast<size_t>(vectors_)];
-      if (kr_ == 4) {
+      if (lanes_ == 1) {
         row.push_back(sum[i]);
-      } else if (i % 2 == 1) {  // two lanes a column
+      } else if (i % 2 == 1) {
         row.push_back(add_pairs(t, sum[i - 1], sum[i]));
       }
     }
@@ -130,17 +156,16 @@ class DepthDot : public Multiplier {
         Value& sum = acc[static_cast<size_t>((turn % sets_ * rows_ + r) * vectors_ + j)];
         const Value operand = codes[static_cast<size_t>(j)][which];
         const std::string name = fmt::format("acc_{}_{}", r, j);
-        sum = signed_ ? signed_dot(t, sum, operand, a, name)
-                      : t.b.op(OpCode::dot4_u8s8, {sum, operand, a.vector}, {}, name,
-                               Role::accumulator);
+        sum = multiply_add(t, product_, sum, operand, a, name);
       }
     }
   }
 
   int64_t rows_, kr_;
+  int64_t lanes_;    ///< of a column
   int64_t vectors_;  ///< of packed codes, for all columns of the tile
   int64_t sets_;
-  bool signed_;
+  OpCode product_;
   Decoder decoder_;
   Activations activations_;
 };
@@ -200,7 +225,7 @@ class ColumnDot : public Multiplier {
         const int64_t at = ((g % sets_ * rows_ + r) * vectors_ + j) * 2;
         for (const auto& [half, codes] : {std::pair{0, raw}, {1, low}}) {
           Value& sum = acc[static_cast<size_t>(at + half)];
-          sum = signed_dot(t, sum, codes, a[static_cast<size_t>(r)], "acc");
+          sum = multiply_add(t, OpCode::dot4_s8s8, sum, codes, a[static_cast<size_t>(r)], "acc");
         }
       }
     }
@@ -307,7 +332,7 @@ class ColumnDot : public Multiplier {
   int64_t copies_;  ///< of a row's start as a vector; 0: it is one number
   Value mask_ = no_value;
   Value base_ = no_value;
-  Activations activations_;
+  Activations activations_{OpCode::dot4_s8s8};
 };
 
 }  // namespace

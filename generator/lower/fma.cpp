@@ -98,7 +98,7 @@ class Fma : public Multiplier {
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
-    const std::vector<Value> sum = add_sets(t, acc);
+    const std::vector<Value> sum = add_sets(t, acc, static_cast<size_t>(sets_));
     Rows rows(static_cast<size_t>(rows_));
     for (size_t i = 0; i < sum.size(); ++i) {
       rows[i / static_cast<size_t>(vectors_)].push_back(sum[i]);
@@ -155,18 +155,6 @@ class Fma : public Multiplier {
 
   [[nodiscard]] Value& accumulator(std::vector<Value>& acc, int64_t k, int64_t r, int64_t j) const {
     return acc[static_cast<size_t>((k % sets_ * rows_ + r) * vectors_ + j)];
-  }
-
-  /// Half of the sets to the other half, until one is left.
-  [[nodiscard]] std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all) const {
-    for (int64_t half = sets_ / 2; half >= 1; half /= 2) {
-      const size_t count = all.size() / 2;
-      for (size_t i = 0; i < count; ++i) {
-        all[i] = t.b.op(OpCode::fadd, {all[i], all[i + count]}, {}, "sum", Role::accumulator);
-      }
-      all.resize(count);
-    }
-    return all;
   }
 
   int64_t rows_, vectors_, sets_, depth_;

@@ -55,15 +55,16 @@ void check_block_tiles(const Variant& v) {
 /// Loads of 16 bytes read beyond a row's codes. Where nothing stands behind the panel's, all rows
 /// of a group are read together.
 void check_codes_alone(const Variant& v) {
-  const Length group = v.lhs.panel * v.lhs.order.kr;
+  const int row_bytes = v.lhs.order.kr * std::max(8, bits(v.lhs.element)) / 8;
+  const Length group = v.lhs.panel * row_bytes;
   const bool whole = ratio(v.tile.m, v.lhs.panel) >= 1;
-  const bool alone = v.lhs.fields.size() == 1 && !is_float(v.lhs.element);
+  const bool alone = v.lhs.fields.size() == 1 && v.lhs.order.kr > 1;
   if (!alone || v.lhs.panel == Length{1} || (whole && group.divisible(16))) return;
   throw std::invalid_argument(
       fmt::format("tile m {} of lhs panels of {} does not fit codes alone, whose groups are read "
                   "in whole: whole "
                   "panels of 1 row, or of multiples of {}, do",
-                  to_string(v.tile.m), to_string(v.lhs.panel), std::max(1, 16 / v.lhs.order.kr)));
+                  to_string(v.tile.m), to_string(v.lhs.panel), std::max(1, 16 / row_bytes)));
 }
 
 /// Rows and columns of whole operands.
@@ -323,7 +324,10 @@ class KernelWriter {
   }
 
   Rows sums(const Tile1& t) {
-    if (is_float(*v_.family.lhs)) return float_sums(t, *multiplier_, *make_fma(v_, 1));
+    if (contract_of(v_).contraction == Contraction::fma) {
+      return float_sums(t, *multiplier_, *make_fma(v_, 1));
+    }
+    if (is_float(*v_.family.lhs)) return multiplier_->finish(t, multiply_all(t, *multiplier_, {}));
     return v_.rhs.block != 0 ? block_sums(t, *multiplier_) : channel_sums(t, *multiplier_);
   }
 

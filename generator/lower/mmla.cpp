@@ -1,10 +1,12 @@
-// Technique `mmla`: a 128-bit segment holds 2 rows x 2 columns of outputs and takes 8 values of k.
-// Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one decoding step for 32 codes;
-// or, where a byte belongs to one column, its nibbles each by itself, or the byte.
+// Technique `mmla`: a 128-bit segment holds 2 rows x 2 columns of outputs and takes 8 values of k,
+// of floats of 16 bits 4. Codes are multiplied as raw bytes, like in ColumnDot (dot.cpp): one
+// decoding step for 32 codes; or, where a byte belongs to one column, its nibbles each by itself,
+// or the byte.
 #include <fmt/format.h>
 
 #include "lower/splat.h"
 #include "lower/tile.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -15,12 +17,16 @@ class Mmla : public Multiplier {
       : pairs_(v.tile.m.fixed / 2),
         halves_(ratio(v.tile.n, v.isa->vector_bytes.divided(8))),
         sets_(v.knobs.accumulators),
+        kr_(v.rhs.order.kr),
+        product_(contract_of(v).code()),
         by_depth_(v.rhs.order.pair != NibblePair::column),
         raw_(has_raw_blocks(v)),
         base_bits_(base_of_sums(v)),
         decoder_(v.rhs) {}
 
-  [[nodiscard]] int64_t group() const override { return by_depth_ ? 8 * decoder_.operands() : 8; }
+  [[nodiscard]] int64_t group() const override {
+    return by_depth_ ? kr_ * decoder_.operands() : kr_;
+  }
 
   void prepare(const Tile1& t) override {
     if (by_depth_) {
@@ -196,7 +202,7 @@ class Mmla : public Multiplier {
     }
   }
 
-  /// 8 values of k of every pair of rows.
+  /// One group of k of every pair of rows.
   [[nodiscard]] std::vector<Value> activations(const Tile1& t, const std::vector<Value>& lhs,
                                                int64_t k) const {
     std::vector<Value> a;
@@ -212,7 +218,7 @@ class Mmla : public Multiplier {
                 int64_t half, std::vector<Value>& acc) const {
     for (int64_t p = 0; p < pairs_; ++p) {
       Value& sum = acc[static_cast<size_t>((turn % sets_ * pairs_ + p) * halves_ + half)];
-      sum = t.b.op(OpCode::mmla_s8s8, {sum, a[static_cast<size_t>(p)], codes}, {},
+      sum = t.b.op(product_, {sum, a[static_cast<size_t>(p)], codes}, {},
                    fmt::format("acc_{}_{}", p, half), Role::accumulator);
     }
   }
@@ -220,6 +226,8 @@ class Mmla : public Multiplier {
   int64_t pairs_;
   int64_t halves_;  ///< pairs of columns, an accumulator each: half a vector of outputs
   int64_t sets_;
+  int64_t kr_;
+  OpCode product_;
   bool by_depth_;  ///< bytes belong to one column each
   bool raw_;
   uint32_t base_bits_;

@@ -6,6 +6,7 @@
 
 #include "lower/output.h"
 #include "lower/splat.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
@@ -21,6 +22,7 @@ class Outer : public TileMultiplier {
       : blocks_(ratio(v.tile.m, v.isa->tile_rows())),
         vectors_(ratio(v.tile.n, v.isa->tile_columns())),
         bits_(bits(v.lhs.element)),
+        product_(contract_of(v).code()),
         pair_(v.rhs.order.pair) {}
 
   [[nodiscard]] int64_t group() const override { return 32 / bits_; }
@@ -127,8 +129,8 @@ class Outer : public TileMultiplier {
   void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,
                 std::vector<Value>& tiles) const {
     Value& tile = tiles[static_cast<size_t>(block * vectors_ + vector)];
-    tile = t.b.op(bits_ == 32 ? OpCode::outer_f32 : OpCode::outer_s8s8, {tile, a, b, all_, all_},
-                  {}, fmt::format("tile_{}_{}", block, vector), Role::accumulator);
+    tile = t.b.op(product_, {tile, a, b, all_, all_}, {}, fmt::format("tile_{}_{}", block, vector),
+                  Role::accumulator);
   }
 
   [[nodiscard]] Value tile_row(const Tile1& t, const std::vector<Value>& tiles, int64_t block,
@@ -141,6 +143,7 @@ class Outer : public TileMultiplier {
   int64_t blocks_;   ///< tiles one above the other
   int64_t vectors_;  ///< and side by side
   int bits_;         ///< of an element of the operands
+  OpCode product_;
   NibblePair pair_;
   Value mask_ = no_value;
   Value all_ = no_value;

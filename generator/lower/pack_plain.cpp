@@ -488,7 +488,7 @@ void copy_rows(Builder& b, const Layout& layout) {
 
 void lower_pack_plain(Builder& b, const Layout& layout, const Source& source) {
   const bool floats_as_they_are = is_float(layout.element) && !converts(source, layout);
-  if (floats_as_they_are && rows_are_k(source)) return copy_rows(b, layout);
+  if (floats_as_they_are && layout.order.kr == 1 && rows_are_k(source)) return copy_rows(b, layout);
   const PlainPacker packer(b, layout, source);
   for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
 }

@@ -19,6 +19,8 @@ constexpr int kleidiai_factor = 16;
 constexpr int longest_block = 4096;
 constexpr int block_distance = shortest_block / 2;
 
+constexpr int segment_bits = 128;
+
 void check_kr(const OperandContract& wants, const Isa& isa, int kr) {
   std::string legal;
   for (const int option : wants.kr) {
@@ -44,15 +46,16 @@ void check_panels(const OperandContract& wants, const Isa& isa, const Panels& pa
   }
 }
 
-/// Floats need nothing beside them but the bias; k ends where it ends. An lhs in panels of one row
-/// is as its user keeps it.
-Layout float_layout(Side side, const Format& format, Length panel) {
+/// Floats need nothing beside them but the bias. Where values of k are multiplied one by one, k
+/// ends where it ends, and an lhs in panels of one row is as its user keeps it; operands of several
+/// are read 16 bytes at a time.
+Layout float_layout(Side side, const Format& format, Length panel, int kr) {
   Layout layout;
   layout.side = side;
   layout.element = format.element;
   layout.panel = panel;
-  layout.order.kr = 1;
-  layout.k_multiple = 1;
+  layout.order.kr = kr;
+  layout.k_multiple = kr == 1 ? 1 : segment_bits / bits(format.element);
   layout.fields = {{FieldKind::data, format.element, 1, 1, true}};
   if (side == Side::rhs) layout.fields.push_back({FieldKind::bias, ElementType::f32, 1, 1, false});
   return layout;
@@ -220,7 +223,7 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
         fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
                     pairs_of_formats(kleidiai_packs)));
   }
-  const OperandContract* found = find_contract(rhs, technique, LayoutStyle::kleidiai, isa);
+  const OperandContract* found = find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa);
   if (found != nullptr) return *found;
   throw std::invalid_argument(
       fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
@@ -228,8 +231,9 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
                   name(technique), isa.name));
 }
 
-const OperandContract& own_contract(const Format& rhs, Technique technique, const Isa& isa) {
-  const OperandContract* found = find_contract(rhs, technique, LayoutStyle::own, isa);
+const OperandContract& own_contract(const Format& lhs, const Format& rhs, Technique technique,
+                                    const Isa& isa) {
+  const OperandContract* found = find_contract(lhs, rhs, technique, LayoutStyle::own, isa);
   if (found != nullptr) return *found;
   throw NoInstruction(
       fmt::format("technique {} is not possible on {}: it has no instruction for it",
@@ -237,21 +241,18 @@ const OperandContract& own_contract(const Format& rhs, Technique technique, cons
 }
 
 void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa) {
-  const bool floats = is_float(lhs);
   if (!can_multiply(lhs, rhs)) {
     throw std::invalid_argument(
         fmt::format("formats {} and {} cannot be multiplied: legal pairs are {}", lhs.name,
                     rhs.name, pairs_of_formats(can_multiply)));
   }
-  const bool outer = technique == Technique::outer && (!floats || is_float(rhs));
-  if (!outer && floats != (technique == Technique::fma)) {
-    throw NoInstruction(fmt::format("technique {} does not multiply {} with {}; {}",
-                                    name(technique), lhs.name, rhs.name,
-                                    !floats         ? "dot, mmla, outer and tile do"
-                                    : is_float(rhs) ? "fma and outer do"
-                                                    : "fma does"));
+  const std::vector<std::string_view> legal = techniques_of(lhs, rhs);
+  if (std::find(legal.begin(), legal.end(), name(technique)) == legal.end()) {
+    throw NoInstruction(fmt::format("technique {} does not multiply {} with {}; legal here: {}",
+                                    name(technique), lhs.name, rhs.name, fmt::join(legal, ", ")));
   }
-  if (floats && rhs.element == ElementType::f16 && !isa.has(OpCode::cvt_f16_f32)) {
+  if (technique == Technique::fma && rhs.element == ElementType::f16 &&
+      !isa.has(OpCode::cvt_f16_f32)) {
     throw std::invalid_argument(
         fmt::format("format {} is not possible on {}: it has no instruction that makes f32 of it",
                     rhs.name, isa.name));
@@ -290,7 +291,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract =
-      own ? own_contract(rhs, technique, isa) : kleidiai_contract(lhs, rhs, technique, isa);
+      own ? own_contract(lhs, rhs, technique, isa) : kleidiai_contract(lhs, rhs, technique, isa);
   if (block != 0 && rhs.has_zero_point &&
       (technique == Technique::outer || !contract.low_unsigned)) {
     throw std::invalid_argument(
@@ -306,13 +307,14 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_panels(contract, isa, panels);
   if (!own) return kleidiai_layouts(lhs, rhs, panels);
   if (is_float(lhs)) {
-    if (technique != Technique::outer && panels.lhs != Length{1}) {
+    if (contract.contraction == Contraction::fma && panels.lhs != Length{1}) {
       throw std::invalid_argument(
           fmt::format("lhs panel {} does not fit {}, which is not packed: 1 does",
                       to_string(panels.lhs), lhs.name));
     }
-    return {float_layout(Side::lhs, lhs, panels.lhs),
-            is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs)
+    const int kr = is_float(rhs) ? panels.kr : 1;
+    return {float_layout(Side::lhs, lhs, panels.lhs, kr),
+            is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs, kr)
                           : rhs_layout(lhs, rhs, contract, panels, block)};
   }
   LayoutPair layouts = {lhs_layout(lhs, isa, contract, panels, block),

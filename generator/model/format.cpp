@@ -77,8 +77,13 @@ bool is_static(const Format& format) {
   return format.scales == Granularity::tensor;
 }
 
+bool is_packed(const Format& lhs) {
+  return !is_float(lhs) || lhs.element == ElementType::bf16;
+}
+
 bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_channel = rhs.scales == Granularity::channel;
+  if (lhs.element == ElementType::bf16) return rhs.element == ElementType::bf16;
   if (is_float(lhs))
     return lhs.element == ElementType::f32 &&
            (is_float(rhs) || (by_channel && !rhs.has_zero_point));
@@ -103,7 +108,7 @@ std::string operation_name(ElementType dst, bool accumulate) {
 
 std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs) {
   return fmt::format("{}_{}{}_{}p", operation_name(dst, accumulate), lhs.name,
-                     is_float(lhs) ? "" : "p", rhs.name);
+                     is_packed(lhs) ? "p" : "", rhs.name);
 }
 
 const Format* find_format(std::string_view wanted) {

@@ -32,6 +32,10 @@ bool is_float(ElementType type);
 /// too.
 bool is_static(const Format& format);
 
+/// Activations that are packed: codes, and floats that are rounded while they are; others lie as
+/// their user keeps them, or in panels where accumulator tiles want those.
+bool is_packed(const Format& lhs);
+
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
 /// "f32", "qai8": outputs of that type, in names and specs.

@@ -105,7 +105,16 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, f32, Contraction::fma},
       {fma, own, bf16, true, {{OpCode::fma}, {OpCode::cvt_bf16_f32}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
-      // Codes with such an lhs: the layouts of dot, whose lanes hold several values of k.
+      // Both sides in bf16, two or four values of k at a time.
+      {dot, own, bf16, true, {{OpCode::dot2_bf16_odd}}, {4, 2}, one, lanes,
+       none, false, false, bf16, Contraction::dot_depth},
+      {dot, own, bf16, true, {{OpCode::dot2_bf16}}, {2}, one, lanes,
+       none, false, false, bf16, Contraction::dot_depth},
+      {mmla, own, bf16, true, {{OpCode::mmla_bf16_odd}}, {4}, two, lanes,
+       none, false, false, bf16, Contraction::mmla},
+      {outer, own, bf16, true, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
+       none, false, false, bf16, Contraction::outer},
+      // Codes with an lhs of f32: the layouts of dot, whose lanes hold several values of k.
       {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
        lanes, none, true, false, f32, Contraction::fma},
       {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
@@ -147,11 +156,17 @@ const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument) {
   return *isa.file(row.operand(row.means.front().args[argument].operand)->file);
 }
 
-const OperandContract* find_contract(const Format& rhs, Technique technique, LayoutStyle style,
-                                     const Isa& isa) {
+/// Codes are multiplied with what activations' codes are kept as, floats with the same floats.
+static bool fits(const OperandContract& contract, const Format& lhs, const Format& rhs) {
+  const bool fits_lhs =
+      is_float(lhs) ? contract.lhs_kept == lhs.element : !is_float(contract.lhs_kept);
+  return fits_lhs && contract.weights == rhs.element;
+}
+
+const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,
+                                     LayoutStyle style, const Isa& isa) {
   for (const OperandContract& contract : contracts()) {
-    if (contract.technique != technique || contract.style != style ||
-        contract.weights != rhs.element ||
+    if (contract.technique != technique || contract.style != style || !fits(contract, lhs, rhs) ||
         (!contract.any_scales && rhs.scales == Granularity::block)) {
       continue;
     }
@@ -161,8 +176,21 @@ const OperandContract* find_contract(const Format& rhs, Technique technique, Lay
   return nullptr;
 }
 
+std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs) {
+  std::vector<std::string_view> names;
+  for (const Technique technique : techniques) {
+    const auto multiplies = [&](const OperandContract& contract) {
+      return contract.technique == technique && fits(contract, lhs, rhs);
+    };
+    const auto& table = contracts();
+    if (std::any_of(table.begin(), table.end(), multiplies)) names.push_back(name(technique));
+  }
+  return names;
+}
+
 const OperandContract& contract_of(const Variant& v) {
-  const OperandContract* contract = find_contract(*v.family.rhs, v.technique, v.style, *v.isa);
+  const OperandContract* contract =
+      find_contract(*v.family.lhs, *v.family.rhs, v.technique, v.style, *v.isa);
   if (contract == nullptr) throw std::logic_error(v.name() + " has no operand contract");
   return *contract;
 }

@@ -23,3 +23,19 @@ OP(cvt_f16_f32, "f16 -> f32", "", CONVERT(uint16_t, half_to_float(x)), .lengths 
 OP(cvt_bf16_f32, "bf16 -> f32", "", CONVERT(uint16_t, uint32_t{x} << 16), .lengths = Lengths::lanes)
 /* to nearest even; a NaN becomes a quiet one */
 OP(cvt_f32_f16, "f32 -> f16", "", CONVERT(float, float_to_half(x)), .lengths = Lengths::lanes)
+/* two products of neighbors added to a, the second first, each by one fma; of all numbers the
+   denormal ones are 0 (x86 vdpbf16ps) */
+OP(dot2_bf16, "f32 bf16 bf16 -> f32", "", VECTOR(dot2_bf16(s, to, dot2_fused, same_lane)),
+   .work = Work::products)
+/* a + (the sum of two products of neighbors), both sums and the products rounded to odd, denormal
+   numbers 0 (AArch64 without EBF16) */
+OP(dot2_bf16_odd, "f32 bf16 bf16 -> f32", "", VECTOR(dot2_bf16(s, to, dot2_to_odd, same_lane)),
+   .work = Work::products)
+/* c: 32-bit element #i of each segment */
+OP(dot2_bf16_odd_lane, "f32 bf16 bf16 -> f32", "i",
+   VECTOR(dot2_bf16(s, to, dot2_to_odd, lane_of_segment(s.imm))), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 3}, .work = Work::products)
+/* per segment: a (2x2 f32) + b (2x4) * c (2x4) transposed, two values of k after the other two,
+   each like dot2_bf16_odd */
+OP(mmla_bf16_odd, "f32 bf16 bf16 -> f32", "", VECTOR(mmla_bf16(s, to)), .whole = Whole::segment,
+   .work = Work::products)

@@ -1,5 +1,6 @@
 #include "kernels/float_operands.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "reference/half_reference.h"
@@ -12,17 +13,8 @@ const char* type_of(const tw_layout& layout) {
   return layout.type == TW_F16 ? "f16" : layout.type == TW_BF16 ? "bf16" : "f32";
 }
 
-}  // namespace
-
-bool has_float_weights(const tw_layout& rhs) {
-  return rhs.data_bits >= 16;
-}
-
-bool is_unpacked(const tw_layout& lhs) {
-  return lhs.data_bits == 32 && lhs.panel == 1 && lhs.panel_scalable == 0;
-}
-
-FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs) {
+/// With weights as the layout can hold them.
+FloatMatmul with_weights(const Matmul& problem, const tw_layout& rhs) {
   FloatMatmul floats{problem.m,    problem.n, problem.k,   problem.lhs, {},
                      problem.bias, {},        problem.min, problem.max};
   if (!has_float_weights(rhs)) {
@@ -37,7 +29,29 @@ FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs) {
   return floats;
 }
 
-std::vector<uint8_t> float_source(const FloatMatmul& floats, const tw_layout& rhs, bool kxn) {
+}  // namespace
+
+bool has_float_weights(const tw_layout& rhs) {
+  return rhs.data_bits >= 16;
+}
+
+bool is_unpacked(const tw_layout& lhs) {
+  return lhs.data_bits == 32 && lhs.panel == 1 && lhs.panel_scalable == 0;
+}
+
+FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layout& rhs) {
+  FloatMatmul floats = with_weights(problem, rhs);
+  for (float& value : floats.lhs) value = rounded_to(type_of(lhs), value);
+  floats.bf16_products = lhs.type == TW_BF16;
+  if (!floats.bf16_products) return floats;
+  for (std::vector<float>* side : {&floats.lhs, &floats.rhs}) {
+    for (float& value : *side) value = std::fabs(value) < 0x1p-126F ? 0.0F : value;
+  }
+  return floats;
+}
+
+std::vector<uint8_t> float_source(const Matmul& problem, const tw_layout& rhs, bool kxn) {
+  const FloatMatmul floats = with_weights(problem, rhs);
   const size_t columns = kxn ? floats.n : floats.k;
   const size_t size = rhs.data_bits / 8;
   std::vector<uint8_t> bytes(floats.rhs.size() * size);

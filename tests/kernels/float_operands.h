@@ -14,10 +14,11 @@ namespace tw::test {
 bool has_float_weights(const tw_layout& rhs);
 bool is_unpacked(const tw_layout& lhs);
 
-/// The same operands as floats; weights as `rhs` can hold them: codes with scales of their own.
-FloatMatmul as_floats(const Matmul& problem, const tw_layout& rhs);
+/// The same operands as floats, as the layouts can hold them; codes of weights with scales of their
+/// own.
+FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layout& rhs);
 
 /// The weights as a packer into `rhs` finds them: rows of k values, or of n.
-std::vector<uint8_t> float_source(const FloatMatmul& floats, const tw_layout& rhs, bool kxn);
+std::vector<uint8_t> float_source(const Matmul& problem, const tw_layout& rhs, bool kxn);
 
 }  // namespace tw::test

@@ -145,8 +145,7 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   const tw_layout& layout = *packer.layout;
   const bool floats = has_float_weights(layout);
   const std::vector<uint8_t> bytes =
-      floats ? float_source(as_floats(problem, layout), layout, test.kxn)
-             : rhs_source(problem, test, packer);
+      floats ? float_source(problem, layout, test.kxn) : rhs_source(problem, test, packer);
   const Buffer source = make_buffer("rhs source", bytes, test);
   const bool none = floats || is_ggml(packer);
   const std::vector<uint8_t> typed =
@@ -430,7 +429,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   const bool floats = has_float_weights(*kernel.rhs) || is_unpacked(*kernel.lhs);
   if (!floats) return compare(test, judge_codes(problem), dst);
   if (kernel.dst == TW_F32 && kernel.accumulate == 0) {
-    return compare(test, judge_floats(as_floats(problem, *kernel.rhs)), dst);
+    return compare(test, judge_floats(as_floats(problem, *kernel.lhs, *kernel.rhs)), dst);
   }
   const tw_kernel* twin = f32_twin(kernel);
   if (twin == nullptr) return "there is no kernel of f32 outputs to compare with";

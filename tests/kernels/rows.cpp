@@ -49,6 +49,7 @@ const std::vector<Feature>& known_features() {
       {TW_FEATURE_AVX512DQ, __builtin_cpu_supports("avx512dq") != 0},
       {TW_FEATURE_AVX512VL, __builtin_cpu_supports("avx512vl") != 0},
       {TW_FEATURE_AVX512VNNI, __builtin_cpu_supports("avx512vnni") != 0},
+      {TW_FEATURE_AVX512BF16, __builtin_cpu_supports("avx512bf16") != 0},
       {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0}};
   return list;
 }

@@ -318,7 +318,8 @@ OperandCodes make_source(const tw_packer& packer, const PackCase& c, const Layou
     return make_floats(c, layout, packer.source, random, source);
   }
   const SourceReference* from = find_source_reference(packer.source);
-  if (layout.floats && from != nullptr) return make_converted(c, layout, *from, random, source);
+  const bool converts = from != nullptr && packer.source != layout.type;
+  if (layout.floats && converts) return make_converted(c, layout, *from, random, source);
   if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
   if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
   return make_weights(packer, c, layout, random, source);

@@ -17,6 +17,7 @@ struct FloatMatmul {
   std::vector<float> scales;  ///< [n], of the columns' sums; none: 1
   float min = -INFINITY;
   float max = INFINITY;
+  bool bf16_products = false;  ///< by instructions to which denormal numbers are 0
 };
 
 struct FloatOutput {
@@ -38,11 +39,14 @@ inline FloatOutput float_output(const FloatMatmul& in, size_t row, size_t column
   sum = sum * scale + double{in.bias[column]};
   size = size * std::fabs(scale) + std::fabs(double{in.bias[column]});
   // k multiply-adds and one addition are k + 1 roundings; one more for the doubles here.
-  const double roundings = (static_cast<double>(in.k) + 2) * std::ldexp(1.0, -24);
+  // Where products of bf16 are added two at a time, both sums may be off by a whole last bit.
+  const double each = in.bf16_products ? 2 : 1;
+  const double roundings = (each * static_cast<double>(in.k) + 2) * std::ldexp(1.0, -24);
   FloatOutput out;
   out.bound = roundings / (1 - roundings) * size;
   // Of denormals, which a scale may enlarge.
   out.bound += (static_cast<double>(in.k) + 2) * std::ldexp(std::fmax(1, std::fabs(scale)), -150);
+  if (in.bf16_products) out.bound += 3 * static_cast<double>(in.k) * std::ldexp(1.0, -126);
   out.large = sums_are_large || size >= double{std::numeric_limits<float>::max()};
   // The limits stand first, so that a NaN stays one.
   const double raised = in.min > sum ? double{in.min} : sum;

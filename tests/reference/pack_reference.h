@@ -175,11 +175,11 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
           (codes - 1 - row / part % codes) * layout.bits};
 }
 
-/// Floats are not interleaved: kr is 1.
 inline void put_float(const LayoutText& layout, uint8_t* data, size_t row, size_t k,
                       uint32_t bits) {
   const size_t bytes = layout.bits / 8;  // the lower ones of the bits, which come first
-  std::memcpy(data + (k * layout.panel + row) * bytes, &bits, bytes);
+  const size_t place = (k / layout.kr * layout.panel + row) * layout.kr + k % layout.kr;
+  std::memcpy(data + place * bytes, &bits, bytes);
 }
 
 /// Whether a column's sums are taken 16 times: its codes are the high nibbles of bytes that are

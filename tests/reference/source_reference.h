@@ -47,6 +47,12 @@ inline float f16_value(const uint8_t* row, size_t i) {
   return half_at(row + 2 * i);
 }
 
+inline float f32_value(const uint8_t* row, size_t i) {
+  float value = 0;
+  std::memcpy(&value, row + 4 * i, sizeof value);
+  return value;
+}
+
 struct SourceReference {
   const char* name;
   size_t block, block_bytes;  ///< so many values of a row in so many bytes
@@ -61,7 +67,8 @@ inline const SourceReference* find_source_reference(const char* name) {
                                          {"q4_1", 32, 20, q4_1_value},
                                          // rows of activations
                                          {"f16", 1, 2, f16_value},
-                                         {"bf16", 1, 2, bf16_value}};
+                                         {"bf16", 1, 2, bf16_value},
+                                         {"f32", 1, 4, f32_value}};
   for (const SourceReference& source : list) {
     if (std::strcmp(source.name, name) == 0) return &source;
   }

@@ -177,8 +177,7 @@ class RowWriter {
       with.rows = file.rows;
       return emit(OpCode::tile_load, {inputs_, row}, with);
     }
-    const OpCode first = row_.means.front().code;
-    const bool floats = first == OpCode::outer_f32 || first == OpCode::tile_fma4;
+    const bool floats = info(row_.means.front().code).types[0]->element == Element::f32;
     const Value all = emit(OpCode::pred_all, {}, {.bits = floats ? 32 : 8});
     const Value zero = emit(OpCode::tile_zero, {});
     const Value rows = make_vector(operand, isa_.vector_bytes);

@@ -250,7 +250,7 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
             "s.yaml:1:9: family 'matmul_clamp_f32_f32p_f32p' disagrees with its formats, which "
             "make 'matmul_clamp_f32_f32_f32p'");
   EXPECT_EQ(error(floats + "  - {isa: wide, technique: dot, tile: {m: 1, n: 16}}\n"),
-            "s.yaml:6:28: technique dot does not multiply f32 with f32; fma and outer do");
+            "s.yaml:6:28: technique dot does not multiply f32 with f32; legal here: fma, outer");
   EXPECT_EQ(error(floats + "  - {isa: wide, technique: fma, panels: {lhs: 4}, tile: {m: 4, n: 16}}"
                            "\n"),
             "s.yaml:6:47: lhs panel 4 does not fit f32, which is not packed: 1 does");
@@ -264,7 +264,7 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
   EXPECT_EQ(error("family: matmul_clamp_f32_f32_qsi4cxp\nlhs: {format: f32}\n"
                   "rhs: {format: qsi4cx, from: nxk}\ndst: f32\nkernels:\n"
                   "  - {isa: wide, technique: outer, tile: {m: 1, n: 16}}\n"),
-            "s.yaml:6:28: technique outer does not multiply f32 with qsi4cx; fma does");
+            "s.yaml:6:28: technique outer does not multiply f32 with qsi4cx; legal here: fma");
   EXPECT_EQ(error("family: matmul_clamp_f32_f32_f16p\nlhs: {format: f32}\n"
                   "rhs: {format: f16, from: nxk}\ndst: f32\nkernels:\n"
                   "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}}\n"),

@@ -1,0 +1,67 @@
+// Sums of products of bf16, which instruction sets round in different ways. A product of two has
+// 16 bits: as a double it is exact.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "ir/meaning_products.h"
+
+namespace tw {
+namespace {
+
+constexpr double smallest_normal = 0x1p-126;
+
+float without_denormals(float x) {
+  return std::fabs(x) < static_cast<float>(smallest_normal) ? std::copysign(0.0F, x) : x;
+}
+
+float first_of(uint32_t pair) {
+  return without_denormals(std::bit_cast<float>(pair << 16));
+}
+float second_of(uint32_t pair) {
+  return without_denormals(std::bit_cast<float>(pair & 0xffff0000U));
+}
+
+/// The f32 of `x` + (something of the sign of `error`, less than the last bit of x) that is nearer
+/// to zero; if that is not the sum itself, with its last bit set. What is less than a normal number
+/// is 0, and what is more than the largest, infinite.
+float to_odd(double x, double error) {
+  if (!std::isfinite(x)) return static_cast<float>(x);
+  const double below = error != 0 && (error < 0) != (x < 0) ? std::nextafter(x, 0.0) : x;
+  if (std::fabs(below) < smallest_normal) return std::copysign(0.0F, static_cast<float>(x));
+  if (std::fabs(below) >= 0x1p128) {
+    return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(x));
+  }
+  auto bits = std::bit_cast<uint32_t>(static_cast<float>(below));
+  if (std::fabs(std::bit_cast<float>(bits)) > std::fabs(below)) --bits;
+  if (error != 0 || std::bit_cast<float>(bits) != below) bits |= 1U;
+  return std::bit_cast<float>(bits);
+}
+
+/// a + b, and what the double nearest to it is short of (Knuth's two sums).
+float add_to_odd(float a, float b) {
+  const double x = a, y = b;
+  const double sum = x + y;
+  const double of_y = sum - x;
+  const double error = (x - (sum - of_y)) + (y - of_y);
+  return to_odd(sum, error);
+}
+
+float multiply_to_odd(float a, float b) {
+  return to_odd(static_cast<double>(a) * b, 0);
+}
+
+}  // namespace
+
+float dot2_fused(float sum, uint32_t a, uint32_t b) {
+  const float second = fused(second_of(a), second_of(b), without_denormals(sum));
+  return without_denormals(fused(first_of(a), first_of(b), without_denormals(second)));
+}
+
+float dot2_to_odd(float sum, uint32_t a, uint32_t b) {
+  const float first = multiply_to_odd(first_of(a), first_of(b));
+  const float second = multiply_to_odd(second_of(a), second_of(b));
+  return add_to_odd(without_denormals(sum), add_to_odd(first, second));
+}
+
+}  // namespace tw
