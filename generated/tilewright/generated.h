@@ -3,7 +3,7 @@
 //
 // Declarations of the kernels and packers here.
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (485020ec6dfaf9b0)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (a1abb3fab456f444)
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (54cac93136adaa37)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (ffbeb02fe90434ad)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (932cf2f6a2fc9772)
@@ -34,10 +34,10 @@ extern "C" {
 /* Kernels. Those of another architecture are declared, but not defined. */
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near(const tw_args *args);
-void tw_matmul_clamp_f32_bf16p4x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near_asm(const tw_args *args);
-void tw_matmul_clamp_f32_bf16p4x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near(const tw_args *args);
-void tw_matmul_clamp_f32_bf16p8x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
-void tw_matmul_clamp_f32_bf16p8x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p4x4_bf16p12x4_4x12_neon_bf16_mmla_u8_asm(const tw_args *args);
@@ -48,17 +48,17 @@ void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_u8_asm(const tw_
 void tw_matmul_clamp_f16_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_asm(const tw_args *args);
-void tw_matmul_clamp_f16_bf16p8x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
+void tw_matmul_clamp_f16_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_u8_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_u8_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_u8_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_asm(const tw_args *args);
-void tw_matmul_clamp_bf16_bf16p8x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_u8_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_asm(const tw_args *args);
-void tw_matmul_acc_clamp_f32_bf16p8x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
+void tw_matmul_acc_clamp_f32_bf16p1x2_bf16p48x2_8x48_avx512_bf16_dot_u8_far_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_u8_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_u8_asm(const tw_args *args);
@@ -938,10 +938,6 @@ void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const 
 /* Packers. */
 void tw_lhs_pack_f32_bf16p1x2_avx512_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p1x2_avx512_bf16(const tw_pack_args *args);
-void tw_lhs_pack_f32_bf16p4x2_avx512_bf16(const tw_pack_args *args);
-void tw_lhs_pack_bf16_bf16p4x2_avx512_bf16(const tw_pack_args *args);
-void tw_lhs_pack_f32_bf16p8x2_avx512_bf16(const tw_pack_args *args);
-void tw_lhs_pack_bf16_bf16p8x2_avx512_bf16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p1x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p1x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p4x4_neon_bf16(const tw_pack_args *args);

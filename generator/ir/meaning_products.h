@@ -12,7 +12,8 @@ inline float fused(float a, float b, float c) {
   return std::fma(a, b, c);
 }
 
-/// sum + the products of two neighbors of bf16, the first in the low half, as x86's AVX512-BF16 and as AArch64 without EBF16 add them.
+/// sum + the products of two neighbors of bf16, the first in the low half, as x86's AVX512-BF16 and
+/// as AArch64 without EBF16 add them.
 float dot2_fused(float sum, uint32_t a, uint32_t b);
 float dot2_to_odd(float sum, uint32_t a, uint32_t b);
 

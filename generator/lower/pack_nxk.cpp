@@ -3,18 +3,23 @@
 #include <algorithm>
 #include <bit>
 
+#include "lower/pack_convert.h"
 #include "lower/pack_rhs.h"
 
 namespace tw {
 namespace {
 
-/// The way from rows of k values; whole vectors are loaded where a tile of them has room.
+/// The way from rows of k values, of the layout's type; whole vectors are loaded where a tile of
+/// them has room.
 std::optional<Relayout> way_of(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
   if (!is_float(layout.element) && (!codes || !isa.has(OpCode::xor_))) return std::nullopt;
-  auto way = find_relayout(layout, source, isa, isa.vector_bytes.fixed);
-  if (way && layout.panel.fixed % (way->tile.n + 1) != 0) return std::nullopt;
-  return way;
+  const Source& rows = converts(source, layout) ? rows_of(layout.element) : source;
+  for (int64_t run = isa.vector_bytes.fixed; run >= 16; run /= 2) {
+    auto way = find_relayout(layout, rows, isa, run);
+    if (way && layout.panel.fixed % (way->tile.n + 1) == 0) return way;
+  }
+  return std::nullopt;
 }
 
 /// Packs whole steps of all rows of a panel.
@@ -140,7 +145,8 @@ constexpr int64_t copied_bytes = 256;  // of a row: calls that copy fewer take l
 
 /// A panel: whole steps of all its rows are packed from where they are, others, some at a time,
 /// from a copy that has code 0 (or the last row again) where there is nothing; if a part of a step
-/// is among them, to a copy, of which the panel takes what it has room for.
+/// is among them, to a copy, of which the panel takes what it has room for. Floats of another type
+/// become the panel's as they are copied.
 class PanelPacker {
  public:
   PanelPacker(Builder& b, const Layout& layout, const Source& source)
@@ -153,9 +159,13 @@ class PanelPacker {
         padded_(padded_k(b, layout)),
         panel_(b.constant(layout.panel.fixed)),
         step_(rows_.step_k()),
-        at_once_(std::max<int64_t>(copied_bytes / rows_.step_bytes(), 1)),
-        copy_(b.scratch(2 * at_once_ * rows_.panel_bytes())),
-        packed_copy_(b.add(copy_, at_once_ * rows_.panel_bytes(), "packed_copy")) {}
+        at_once_(std::max<int64_t>(copied_bytes / rows_.step_bytes(), 1)) {
+    const int64_t bytes = at_once_ * rows_.panel_bytes();
+    const bool other = converts(source, layout);
+    copy_ = b.scratch(2 * bytes + (other ? RowConverter::tail_bytes(b.isa()) : 0));
+    packed_copy_ = b.add(copy_, bytes, "packed_copy");
+    if (other) converter_.emplace(b, layout, source, b.add(packed_copy_, bytes, "tail"));
+  }
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
@@ -166,7 +176,8 @@ class PanelPacker {
     const Value next =
         choose(b_, {less(b_, {panel.left, panel_}), product(b_, {panel_, stride_}), zero});
     const Value missing = less(b_, {panel_, panel.left});
-    const Value steps = choose(b_, {missing, zero, over(b_, k_, step_)}, "whole_steps");
+    const Value steps =
+        converter_ ? zero : choose(b_, {missing, zero, over(b_, k_, step_)}, "whole_steps");
     const auto pack_from = [&](Value k, Value copied) {
       const auto if_copied = [&](Value yes, Value no, const char* name) {
         return choose(b_, {copied, yes, no}, name);
@@ -186,7 +197,7 @@ class PanelPacker {
       const Value by_copy = choose(b_, {part, copied, zero}, "by_copy");
       run.packed = choose(b_, {by_copy, packed_copy_, to}, "to");
       run.sums = places.sums;
-      pack_run(b_, run, can_stream(b_.isa()), copied,
+      pack_run(b_, run, can_stream(b_.isa()) && !converter_, copied,
                [&](const PackRun& it, bool stream) { rows_.pack(it, stream); });
       b_.branch(by_copy, Compare::not_equal, zero, [&] {
         b_.op(OpCode::copy_bytes, {to, packed_copy_, codes_bytes(b_, layout_, left)});
@@ -201,11 +212,16 @@ class PanelPacker {
     const Value values = smaller(b_, {less(b_, {k_, k}), b_.constant(step_ * at_once_)}, "values");
     const bool repeats = layout_.edge == Edge::last;
     b_.op(OpCode::fill_bytes, {copy_, nothing_, product(b_, {panel_, row})});
-    const Value first = plus(b_, {source, row_bytes(b_, layout_, k)}, "first");
+    const Value before = converter_ ? converter_->source_bytes(k) : row_bytes(b_, layout_, k);
+    const Value first = plus(b_, {source, before}, "first");
     std::vector<Value> inits = {first, copy_};
     if (repeats) inits.push_back(less(b_, {rows, b_.constant(1)}, "following"));
     b_.loop("copy", repeats ? panel_ : rows, inits, [&](const std::vector<Value>& now) {
-      copy_codes(b_, layout_, now[1], now[0], values, nothing_);
+      if (converter_) {
+        converter_->convert(now[1], now[0], values);
+      } else {
+        copy_codes(b_, layout_, now[1], now[0], values, nothing_);
+      }
       std::vector<Value> next = {plus(b_, {now[0], stride_}), plus(b_, {now[1], row}, "to")};
       if (!repeats) return next;
       next[0] = choose(b_, {now[2], next[0], now[0]}, "row");
@@ -221,6 +237,7 @@ class PanelPacker {
   int64_t step_;
   int64_t at_once_;  ///< steps that are copied
   Value copy_, packed_copy_;
+  std::optional<RowConverter> converter_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "lower/pack_rhs.h"
 
+#include "lower/pack_convert.h"
+
 #include <cstdlib>
 
 namespace tw {
@@ -63,7 +65,9 @@ void pack_run(Builder& b, const PackRun& run, bool streams, Value copied,
 }
 
 bool can_pack(const Layout& layout, const Source& source, const Isa& isa) {
-  if (!isa.can_print_c || layout.side == Side::lhs || converts(source, layout)) return false;
+  if (!isa.can_print_c) return false;
+  if (converts(source, layout) && !RowConverter::possible(layout, source, isa)) return false;
+  if (is_row(layout)) return true;
   if (layout.block != 0) return can_pack_blocks(layout, source, isa);
   return rows_are_k(source) ? can_pack_kxn(layout, source, isa) : can_pack_nxk(layout, source, isa);
 }
@@ -73,6 +77,8 @@ Program lower_packer(const std::string& name, const Layout& layout, const Source
   Builder b(name, isa);
   if (!can_pack(layout, source, isa)) {
     lower_pack_plain(b, layout, source);
+  } else if (is_row(layout)) {
+    lower_pack_float_rows(b, layout, source);
   } else if (layout.block != 0) {
     lower_pack_blocks(b, layout, source);
   } else {

@@ -61,8 +61,8 @@ bool loads_starts(const OperandContract& contract);
 /// The registers that hold an argument of `product`, which multiplies tiles.
 const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument);
 /// The first contract that fits; null: the ISA has no instruction for it.
-const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique, LayoutStyle style,
-                                     const Isa& isa);
+const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,
+                                     LayoutStyle style, const Isa& isa);
 /// Names of techniques that some ISA multiplies those with.
 std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs);
 /// That of a variant, which has one.
