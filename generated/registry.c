@@ -51488,8 +51488,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_bf16p48x2_avx512_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI | TW_FEATURE_AVX512BF16,
         .layout = &layout_1,
-        .content_hash = UINT64_C(0x60b66c5f60ce8d64),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x3f21baad8e5cbde7),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_bf16p12x4_neon_bf16",
@@ -51510,8 +51510,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_bf16p12x4_neon_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM | TW_FEATURE_BF16,
         .layout = &layout_3,
-        .content_hash = UINT64_C(0xe31a56c8b0973100),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0xa5a762795f683607),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_bf16p8svlx2_sme",
@@ -51609,8 +51609,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_bf16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0xe0c8cd4b85167117),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x0da0e4190ea08edd),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_q4_1_bf16p16x1_avx2",
@@ -51642,8 +51642,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_bf16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xd9e776bdd92f2720),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0xfdc2739b2e9f43d4),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_q4_1_bf16p32x1_avx512f",
@@ -51675,8 +51675,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_bf16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0xb5a707fb432fecc4),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x3813efae7f080c78),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_q4_1_bf16p8x1_neon",
@@ -51708,8 +51708,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0x9d503616605674e7),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0xb13fc3d13bf3034f),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_q4_1_f16p16x1_avx2",
@@ -51741,8 +51741,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_14,
-        .content_hash = UINT64_C(0xf3900f8d83e022f6),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x5701815587c4641a),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_q4_1_f16p32x1_avx512f",
@@ -51774,8 +51774,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0xd36bca46faddb96a),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x02536776684e58de),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_q4_1_f16p8x1_neon",
@@ -51840,8 +51840,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x88b01198b6a2c9f0),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x7def8bccd58eca12),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_bf16_f32p16x1_avx2",
@@ -51873,8 +51873,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x2372af4f8b2c523f),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x7de1d6f581f3a840),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_bf16_f32p32x1_avx512f",
@@ -51906,8 +51906,8 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0xdd1c25106a7e918c),
-        .vectorized = 0,
+        .content_hash = UINT64_C(0x1346a006309fdff3),
+        .vectorized = 1,
     },
     {
         .name = "tw_rhs_pack_nxk_bf16_f32p24x1_neon",
@@ -52060,7 +52060,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0x9f2d3f4e7f526bc2),
+        .content_hash = UINT64_C(0x25276a5f6f401622),
         .vectorized = 1,
     },
     {
@@ -52082,7 +52082,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_25,
-        .content_hash = UINT64_C(0x28c39b6d33d620c8),
+        .content_hash = UINT64_C(0x73f098a6430e8548),
         .vectorized = 1,
     },
     {
@@ -52148,7 +52148,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0xea112be5b6f1f403),
+        .content_hash = UINT64_C(0x4b1c360aa160cc83),
         .vectorized = 1,
     },
     {
@@ -52170,7 +52170,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_29,
-        .content_hash = UINT64_C(0x0cd8759f2da46770),
+        .content_hash = UINT64_C(0x34f98d3ad82d2abc),
         .vectorized = 1,
     },
     {
@@ -53248,7 +53248,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_24,
-        .content_hash = UINT64_C(0x0ec0d9498f643078),
+        .content_hash = UINT64_C(0x738d71d20fb401f8),
         .vectorized = 1,
     },
     {
@@ -53270,7 +53270,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_26,
-        .content_hash = UINT64_C(0x8d7afe340ee9aff3),
+        .content_hash = UINT64_C(0x5d1b076810ea44c3),
         .vectorized = 1,
     },
     {
@@ -53292,7 +53292,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_151,
-        .content_hash = UINT64_C(0x7c77bdbf3f9a6461),
+        .content_hash = UINT64_C(0x22aed463384af911),
         .vectorized = 1,
     },
     {
@@ -53314,7 +53314,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x11c7a488914d2062),
+        .content_hash = UINT64_C(0x097755caae89b882),
         .vectorized = 1,
     },
     {
@@ -53336,7 +53336,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x4_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_155,
-        .content_hash = UINT64_C(0x856e8c777a8cc838),
+        .content_hash = UINT64_C(0xd2fd42450e14cf54),
         .vectorized = 1,
     },
     {
@@ -53358,7 +53358,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x517d479d919951b8),
+        .content_hash = UINT64_C(0x359b36ba9a3bfae0),
         .vectorized = 1,
     },
     {
@@ -53380,7 +53380,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_dotprod_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0xcf67e893f20743f6),
+        .content_hash = UINT64_C(0x33e9a65fa4e74aea),
         .vectorized = 1,
     },
     {
@@ -53402,7 +53402,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x2fa9bf7d932859c7),
+        .content_hash = UINT64_C(0xf0d7404afb6e79ff),
         .vectorized = 1,
     },
     {
@@ -53424,7 +53424,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_158,
-        .content_hash = UINT64_C(0x5004eaf0dff043bd),
+        .content_hash = UINT64_C(0xa074cec336c4ead1),
         .vectorized = 1,
     },
     {
@@ -53512,7 +53512,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_28,
-        .content_hash = UINT64_C(0x3bbcf62d7cf0947f),
+        .content_hash = UINT64_C(0x5fa07099a406092f),
         .vectorized = 1,
     },
     {
@@ -53534,7 +53534,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_30,
-        .content_hash = UINT64_C(0xbbde6e18891c226e),
+        .content_hash = UINT64_C(0x2ff00b6738a5872e),
         .vectorized = 1,
     },
     {
@@ -53556,7 +53556,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_173,
-        .content_hash = UINT64_C(0xa4b1706bc21d8904),
+        .content_hash = UINT64_C(0x40d04964fb09615e),
         .vectorized = 1,
     },
     {
@@ -56856,7 +56856,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0xb61c6d4e16c44b45),
+        .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
     {
@@ -56878,7 +56878,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0x0cf9381ce4cab6af),
+        .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
     {
@@ -56900,7 +56900,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0xad7ae33d42fff4d7),
+        .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
     {
@@ -56922,7 +56922,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_432,
-        .content_hash = UINT64_C(0x5a270f131e26f5a3),
+        .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
     {
@@ -56944,7 +56944,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_435,
-        .content_hash = UINT64_C(0xc2b2ed835475b6db),
+        .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
     {
@@ -57054,7 +57054,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_445,
-        .content_hash = UINT64_C(0x42c6e3ede0458631),
+        .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
     {
@@ -57076,7 +57076,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_445,
-        .content_hash = UINT64_C(0xa93b8e91a803e819),
+        .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
     {
@@ -57098,7 +57098,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_448,
-        .content_hash = UINT64_C(0xcd6ec2646e649a87),
+        .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
     {
@@ -57120,7 +57120,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_450,
-        .content_hash = UINT64_C(0xd5d6e076a0bf9dd4),
+        .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
     {
@@ -57142,7 +57142,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_453,
-        .content_hash = UINT64_C(0xe285ec7c5de39c04),
+        .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
     {

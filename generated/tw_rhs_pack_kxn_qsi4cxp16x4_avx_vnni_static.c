@@ -516,8 +516,8 @@ void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static(const tw_pack_args* args) {
               bias_2 += 4;
             }
             packed_copy_at += 128;
-            sums += 128;
             packed_3 += packed_stride;
+            sums += 128;
             bias_at += packed_stride;
           }
         }

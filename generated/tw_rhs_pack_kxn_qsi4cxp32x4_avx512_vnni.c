@@ -542,8 +542,8 @@ void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni(const tw_pack_args* args) {
               sums_3 += 4;
             }
             packed_copy_at += 256;
-            sums_2 += 256;
             packed_3 += packed_stride;
+            sums_2 += 256;
             sums_at += packed_stride;
           }
         }

@@ -532,8 +532,8 @@ void tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static(const tw_pack_args* args) {
               bias_2 += 4;
             }
             packed_copy_at += 256;
-            sums += 256;
             packed_3 += packed_stride;
+            sums += 256;
             bias_at += packed_stride;
           }
         }

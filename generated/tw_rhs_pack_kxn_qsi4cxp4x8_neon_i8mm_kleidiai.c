@@ -685,8 +685,8 @@ void tw_rhs_pack_kxn_qsi4cxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args) {
               sums_10 += 4;
             }
             packed_copy_at += 80;
-            sums_2 += 80;
             packed_3 += packed_stride;
+            sums_2 += 80;
             sums_at += packed_stride;
           }
         }

@@ -266,8 +266,8 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args* args) {
               sums_6 += 4;
             }
             packed_copy_at += 48;
-            sums_2 += 48;
             packed_3 += packed_stride;
+            sums_2 += 48;
             sums_at += packed_stride;
           }
         }

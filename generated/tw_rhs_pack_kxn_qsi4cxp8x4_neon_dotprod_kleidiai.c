@@ -632,8 +632,8 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_kleidiai(const tw_pack_args* args) 
               sums_6 += 4;
             }
             packed_copy_at += 160;
-            sums_2 += 160;
             packed_3 += packed_stride;
+            sums_2 += 160;
             sums_at += packed_stride;
           }
         }

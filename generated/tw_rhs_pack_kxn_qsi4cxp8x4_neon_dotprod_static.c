@@ -257,8 +257,8 @@ void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static(const tw_pack_args* args) {
               bias_2 += 4;
             }
             packed_copy_at += 48;
-            sums += 48;
             packed_3 += packed_stride;
+            sums += 48;
             bias_at += packed_stride;
           }
         }

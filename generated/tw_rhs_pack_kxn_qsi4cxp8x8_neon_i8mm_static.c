@@ -333,8 +333,8 @@ void tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static(const tw_pack_args* args) {
               bias_2 += 4;
             }
             packed_copy_at += 64;
-            sums += 64;
             packed_3 += packed_stride;
+            sums += 64;
             bias_at += packed_stride;
           }
         }

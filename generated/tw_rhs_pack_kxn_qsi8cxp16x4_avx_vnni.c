@@ -275,8 +275,8 @@ void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args* args) {
               sums_3 += 4;
             }
             packed_copy_at += 128;
-            sums_2 += 128;
             packed_3 += packed_stride;
+            sums_2 += 128;
             sums_at += packed_stride;
           }
         }

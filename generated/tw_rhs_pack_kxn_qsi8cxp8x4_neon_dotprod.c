@@ -196,8 +196,8 @@ void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args* args) {
               sums_4 += 4;
             }
             packed_copy_at += 64;
-            sums_2 += 64;
             packed_3 += packed_stride;
+            sums_2 += 64;
             sums_at += packed_stride;
           }
         }

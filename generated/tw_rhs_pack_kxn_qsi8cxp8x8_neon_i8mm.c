@@ -244,8 +244,8 @@ void tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm(const tw_pack_args* args) {
               sums_4 += 4;
             }
             packed_copy_at += 96;
-            sums_2 += 96;
             packed_3 += packed_stride;
+            sums_2 += 96;
             sums_at += packed_stride;
           }
         }

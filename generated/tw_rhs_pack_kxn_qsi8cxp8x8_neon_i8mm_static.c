@@ -235,8 +235,8 @@ void tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static(const tw_pack_args* args) {
               bias_2 += 4;
             }
             packed_copy_at += 96;
-            sums += 96;
             packed_3 += packed_stride;
+            sums += 96;
             bias_at += packed_stride;
           }
         }

@@ -2,6 +2,7 @@
 // A vector of columns is packed at a time.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "lower/pack_rhs.h"
 
@@ -21,8 +22,12 @@ std::optional<Relayout> way_of(const Layout& layout, const Source& source, const
 struct PanelPart {
   int64_t first_vector;
   int64_t vectors;
-  size_t first_sum;  ///< of its accumulators
-  CodeSums sums;
+  size_t first_sum;              ///< of its accumulators
+  std::optional<CodeSums> sums;  ///< floats have none
+
+  [[nodiscard]] int64_t accumulators() const {
+    return sums ? static_cast<int64_t>(sums->accumulators()) : 0;
+  }
 };
 
 /// The panels that the `call`th vector of columns touches.
@@ -30,11 +35,12 @@ struct Touched {
   int64_t first_panel;
   std::vector<PanelPart> parts;
 
-  Touched(Builder& b, const Layout& layout, const SumWeights& weights, int64_t call) {
-    const int64_t bytes = b.isa().vector_bytes.fixed;
+  Touched(Builder& b, const Layout& layout, const std::optional<SumWeights>& weights,
+          int64_t call) {
     const int64_t panel = layout.panel.fixed;
-    const int64_t begin = call * byte_codes(layout) * bytes;
-    const int64_t end = begin + byte_codes(layout) * bytes;
+    const int64_t values = values_in(layout, b.isa().vector_bytes.fixed);
+    const int64_t begin = call * values;
+    const int64_t end = begin + values;
     first_panel = begin / panel;
     size_t first_sum = 0;
     for (int64_t p = first_panel; p * panel < end; ++p) {
@@ -42,8 +48,9 @@ struct Touched {
       const int64_t to = std::min(end - p * panel, panel);
       const int64_t columns = vector_columns(layout, b.isa());
       const int64_t vectors = (to - from) / columns;
-      parts.push_back({from / columns, vectors, first_sum, CodeSums(b, layout, weights, vectors)});
-      first_sum += parts.back().sums.accumulators();
+      parts.push_back({from / columns, vectors, first_sum, std::nullopt});
+      if (weights) parts.back().sums.emplace(b, layout, *weights, vectors);
+      first_sum += static_cast<size_t>(parts.back().accumulators());
     }
   }
 };
@@ -63,11 +70,16 @@ struct PanelStore {
     const auto index = static_cast<size_t>(at.n / panel - touched.first_panel);
     const PanelPart& part = touched.parts[index];
     const int64_t offset = packed_offset(layout, {at.n % panel, at.k});
+    if (!part.sums) {
+      const OpCode store = stream ? OpCode::store_stream : OpCode::store;
+      b.op(store, {panels[index], codes}, {.offset = offset});
+      return;
+    }
     const size_t vector =
         vector_of(layout, b.isa(), offset) - static_cast<size_t>(part.first_vector);
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
-    std::vector<Value> own(begin, begin + static_cast<int64_t>(part.sums.accumulators()));
-    PackedStore{b, part.sums, flip, stream}(panels[index], offset, vector, codes, own);
+    std::vector<Value> own(begin, begin + part.accumulators());
+    PackedStore{b, *part.sums, flip, stream}(panels[index], offset, vector, codes, own);
     std::copy(own.begin(), own.end(), begin);
   }
 };
@@ -94,8 +106,7 @@ void finish_sums(Builder& b, const Layout& layout, const Touched& touched, const
     const PanelPart& part = touched.parts[p];
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
     const int64_t skip = part.first_vector * vector_columns(layout, b.isa()) * 4;
-    part.sums.finish({begin, begin + static_cast<int64_t>(part.sums.accumulators())}, k,
-                     b.add(sums[p], skip));
+    part.sums->finish({begin, begin + part.accumulators()}, k, b.add(sums[p], skip));
   }
 }
 
@@ -154,14 +165,15 @@ class ColumnsPacker {
         layout_(layout),
         flip_(flip_bits(b, layout, source)),
         way_(way_of(layout, source, b.isa()).value()),
-        mask_(relayout_mask(b, way_)),
-        weights_(b, layout) {}
+        mask_(relayout_mask(b, way_)) {
+    if (!is_float(layout.element)) weights_.emplace(b, layout);
+  }
 
   [[nodiscard]] int64_t vector_bytes() const { return b_.isa().vector_bytes.fixed; }
   /// Vectors until panels are whole.
   [[nodiscard]] int64_t vectors() const {
     const int64_t panel = layout_.panel.fixed;
-    return panel / std::gcd(panel, byte_codes(layout_) * vector_bytes());
+    return panel / std::gcd(panel, values_in(layout_, vector_bytes()));
   }
 
   void pack(const PackRun& run, bool stream) const {
@@ -173,9 +185,10 @@ class ColumnsPacker {
     const Touched touched(b_, layout_, weights_, number);
     std::vector<Value> inits = {b_.add(run.source, number * vector_bytes(), "from"), run.packed};
     for (const PanelPart& part : touched.parts) {
-      for (const Value zero : part.sums.start()) inits.push_back(zero);
+      if (!part.sums) continue;
+      for (const Value zero : part.sums->start()) inits.push_back(zero);
     }
-    const int64_t first_column = number * byte_codes(layout_) * vector_bytes();
+    const int64_t first_column = number * values_in(layout_, vector_bytes());
     const RowReader reader{b_, run.stride, run.ahead};
     const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
       std::vector<Value> carried(now.begin() + 2, now.end());
@@ -189,7 +202,7 @@ class ColumnsPacker {
       next.insert(next.end(), carried.begin(), carried.end());
       return next;
     });
-    finish_sums(b_, layout_, touched, run, {results.begin() + 2, results.end()});
+    if (weights_) finish_sums(b_, layout_, touched, run, {results.begin() + 2, results.end()});
   }
 
   Builder& b_;
@@ -197,7 +210,7 @@ class ColumnsPacker {
   Value flip_;
   Relayout way_;
   Value mask_;
-  SumWeights weights_;
+  std::optional<SumWeights> weights_;
 };
 
 constexpr int64_t rows_in_flight = 128;
@@ -211,6 +224,7 @@ class RunPacker {
       : b_(b),
         layout_(layout),
         columns_(b, layout, source),
+        sums_(!is_float(layout.element)),
         nothing_(no_codes(b, layout, source)),
         stride_(b.arg(ArgField::pack_source_stride)),
         packed_stride_(b.arg(ArgField::pack_packed_stride)),
@@ -218,8 +232,8 @@ class RunPacker {
         padded_(padded_k(b, layout)),
         step_(step_k(layout)),
         run_bytes_(columns_.vectors() * columns_.vector_bytes()),
-        run_panels_(run_bytes_ * byte_codes(layout) / layout.panel.fixed),
-        step_bytes_(layout.panel.fixed * step_ / byte_codes(layout)),
+        run_panels_(values_in(layout, run_bytes_) / layout.panel.fixed),
+        step_bytes_(layout.panel.fixed * step_ * bits(layout.element) / 8),
         copy_(b.scratch(step_ * run_bytes_ + run_panels_ * panel_copy())),
         packed_copy_(b.add(copy_, step_ * run_bytes_, "packed_copy")) {}
 
@@ -239,7 +253,9 @@ class RunPacker {
 
  private:
   /// Of one panel and its sums.
-  [[nodiscard]] int64_t panel_copy() const { return step_bytes_ + 4 * layout_.panel.fixed; }
+  [[nodiscard]] int64_t panel_copy() const {
+    return step_bytes_ + (sums_ ? 4 * layout_.panel.fixed : 0);
+  }
 
   void pack_run_of(const Panel& columns, Value first_k, Value end) const {
     const Value zero = b_.constant(0);
@@ -261,7 +277,7 @@ class RunPacker {
       run.steps = if_copied(b_.constant(1), steps, "steps");
       run.ahead = if_copied(zero, b_.constant(prefetched), "ahead");
       run.packed = if_copied(packed_copy_, to, "to");
-      run.sums = if_copied(b_.add(packed_copy_, step_bytes_), places.sums, "sums");
+      if (sums_) run.sums = if_copied(b_.add(packed_copy_, step_bytes_), places.sums, "sums");
       run.panel_stride = if_copied(b_.constant(panel_copy()), packed_stride_, "panel_stride");
       pack_run(b_, run, can_stream(b_.isa()), copied,
                [&](const PackRun& it, bool stream) { columns_.pack(it, stream); });
@@ -298,26 +314,34 @@ class RunPacker {
 
   /// The panels that exist take their codes from the copy, and add its sums.
   void take_copy(Value columns, Value to, Value copied_sums, Value sums) const {
-    b_.stepped_loop(
-        "panel", columns, layout_.panel, {packed_copy_, copied_sums, to, sums},
-        [&](const std::vector<Value>& now) {
-          b_.op(OpCode::copy_bytes, {now[2], now[0], b_.constant(step_bytes_)});
-          b_.loop("sum", b_.constant(layout_.panel.fixed), {now[1], now[3]},
-                  [&](const std::vector<Value>& at) {
-                    const Value more = b_.op(OpCode::load_scalar, {at[0]}, {.bits = 32}, "more");
-                    const Value sum = b_.op(OpCode::load_scalar, {at[1]}, {.bits = 32}, "sum");
-                    b_.op(OpCode::store_scalar, {at[1], plus(b_, {sum, more})}, {.bits = 32});
-                    return std::vector<Value>{b_.add(at[0], 4), b_.add(at[1], 4)};
-                  });
-          return std::vector<Value>{b_.add(now[0], panel_copy()), b_.add(now[1], panel_copy()),
-                                    plus(b_, {now[2], packed_stride_}),
-                                    plus(b_, {now[3], packed_stride_})};
-        });
+    std::vector<Value> inits = {packed_copy_, to};
+    if (sums_) inits.insert(inits.end(), {copied_sums, sums});
+    b_.stepped_loop("panel", columns, layout_.panel, inits, [&](const std::vector<Value>& now) {
+      b_.op(OpCode::copy_bytes, {now[1], now[0], b_.constant(step_bytes_)});
+      std::vector<Value> next = {b_.add(now[0], panel_copy()), plus(b_, {now[1], packed_stride_})};
+      if (sums_) {
+        add_sums(now[2], now[3]);
+        next.push_back(b_.add(now[2], panel_copy()));
+        next.push_back(plus(b_, {now[3], packed_stride_}));
+      }
+      return next;
+    });
+  }
+
+  /// Of one panel.
+  void add_sums(Value from, Value to) const {
+    b_.loop("sum", b_.constant(layout_.panel.fixed), {from, to}, [&](const std::vector<Value>& at) {
+      const Value more = b_.op(OpCode::load_scalar, {at[0]}, {.bits = 32}, "more");
+      const Value sum = b_.op(OpCode::load_scalar, {at[1]}, {.bits = 32}, "sum");
+      b_.op(OpCode::store_scalar, {at[1], plus(b_, {sum, more})}, {.bits = 32});
+      return std::vector<Value>{b_.add(at[0], 4), b_.add(at[1], 4)};
+    });
   }
 
   Builder& b_;
   const Layout& layout_;
   ColumnsPacker columns_;
+  bool sums_;  ///< floats have none
   Value nothing_, stride_, packed_stride_, k_, padded_;
   int64_t step_, run_bytes_, run_panels_;
   int64_t step_bytes_;  ///< of a packed panel
@@ -328,7 +352,8 @@ class RunPacker {
 
 bool can_pack_kxn(const Layout& layout, const Source& source, const Isa& isa) {
   const bool codes = is_plain_panel(layout) && CodeSums::possible(layout, isa);
-  return codes && isa.has(OpCode::xor_) && way_of(layout, source, isa) &&
+  const bool floats = is_float(layout.element) && layout.panel.is_fixed();
+  return (floats || (codes && isa.has(OpCode::xor_))) && way_of(layout, source, isa) &&
          layout.panel.fixed % vector_columns(layout, isa) == 0;
 }
 

@@ -1,10 +1,11 @@
 #include "lower/pack_rhs.h"
 
-#include "lower/pack_convert.h"
-
 #include <cstdlib>
 
+#include "lower/pack_convert.h"
+
 namespace tw {
+
 bool is_plain_panel(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
   const int sums = sums_index(layout);

@@ -73,13 +73,17 @@ inline int64_t group_k(const Layout& layout) {
 inline bool is_apart(const Layout& layout) {
   return layout.order.pair == NibblePair::depth && layout.order.distance != layout.order.kr;
 }
+/// Values in so many bytes.
+inline int64_t values_in(const Layout& layout, int64_t bytes) {
+  return bytes * 8 / bits(layout.element);
+}
 /// Columns whose packed bytes of one group a vector holds.
 inline int64_t vector_columns(const Layout& layout, const Isa& isa) {
-  return isa.vector_bytes.fixed * byte_codes(layout) / group_k(layout);
+  return values_in(layout, isa.vector_bytes.fixed) / group_k(layout);
 }
 /// Packed bytes of one group of k of a whole panel.
 inline int64_t group_bytes(const Layout& layout) {
-  return layout.panel.fixed * group_k(layout) / byte_codes(layout);
+  return layout.panel.fixed * group_k(layout) * bits(layout.element) / 8;
 }
 /// The number of a packed vector within its group of k.
 inline size_t vector_of(const Layout& layout, const Isa& isa, int64_t offset) {
