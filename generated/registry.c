@@ -51609,7 +51609,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_bf16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x0da0e4190ea08edd),
+        .content_hash = UINT64_C(0x43354662328ce97c),
         .vectorized = 1,
     },
     {
@@ -51675,7 +51675,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_bf16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_12,
-        .content_hash = UINT64_C(0x3813efae7f080c78),
+        .content_hash = UINT64_C(0x11fe573bdcc87bb2),
         .vectorized = 1,
     },
     {
@@ -51708,7 +51708,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0xb13fc3d13bf3034f),
+        .content_hash = UINT64_C(0x05c044bbf131dab4),
         .vectorized = 1,
     },
     {
@@ -51774,7 +51774,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f16p8x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_15,
-        .content_hash = UINT64_C(0x02536776684e58de),
+        .content_hash = UINT64_C(0x0cf5accad86ecfc0),
         .vectorized = 1,
     },
     {
@@ -51840,7 +51840,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_17,
-        .content_hash = UINT64_C(0x7def8bccd58eca12),
+        .content_hash = UINT64_C(0x4a53b68bd8210817),
         .vectorized = 1,
     },
     {
@@ -51873,7 +51873,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_kxn_f32p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_18,
-        .content_hash = UINT64_C(0x7de1d6f581f3a840),
+        .content_hash = UINT64_C(0x3cc4f0ed0ea42cbd),
         .vectorized = 1,
     },
     {
@@ -51906,7 +51906,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_kxn_f32p24x1_neon),
         .features = TW_FEATURE_NEON,
         .layout = &layout_19,
-        .content_hash = UINT64_C(0x1346a006309fdff3),
+        .content_hash = UINT64_C(0x143504352c1031ed),
         .vectorized = 1,
     },
     {

@@ -28,13 +28,13 @@ extern "C" {
 void tw_rhs_pack_kxn_bf16p8x1_neon(const tw_pack_args* args);
 
 void tw_rhs_pack_kxn_bf16p8x1_neon(const tw_pack_args* args) {
-  uint8_t scratch_memory[32];
+  uint8_t scratch_memory[128];
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
   const size_t k_2 = args->k;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 16;
+  uint8_t* const packed_copy = scratch + 64;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -70,13 +70,13 @@ void tw_rhs_pack_kxn_bf16p8x1_neon(const tw_pack_args* args) {
     const size_t first_panel_2 = row_begin_2 / 8;
     size_t row_2 = row_begin_2;
     uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
-    // panel loop: 8 per iteration
-    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 8) {
+    // panel loop: 32 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
       const size_t left = row_end_2 - row_2;
-      const size_t rows = left < 8 ? left : 8;
+      const size_t rows = left < 32 ? left : 32;
       const size_t fewer = k < k_end ? k : k_end;
       const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
-      const size_t whole_steps = 8 > left ? 0 : left_2;
+      const size_t whole_steps = 32 > left ? 0 : left_2;
       const size_t whole_end = first_k + whole_steps;
       const size_t chosen = whole_steps == 0 ? 0 : 1;
       const size_t runs = k_end - whole_end + chosen;
@@ -88,8 +88,8 @@ void tw_rhs_pack_kxn_bf16p8x1_neon(const tw_pack_args* args) {
             (const uint8_t*)args->source + k_3 * source_stride + row_2 * 2;
         uint8_t* packed_3 = packed_2 + k_3 * 16;
         if (copied != 0) {
-          memset(scratch, 0, 16);
-          memset(packed_copy, 0, 16);
+          memset(scratch, 0, 64);
+          memset(packed_copy, 0, 64);
           const size_t left_3 = k > k_3 ? k - k_3 : 0;
           const size_t copied_2 = left_3 < 1 ? left_3 : 1;
           const uint8_t* source_at = source;
@@ -98,19 +98,29 @@ void tw_rhs_pack_kxn_bf16p8x1_neon(const tw_pack_args* args) {
           for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
             memcpy(scratch_at, source_at, rows * 2);
             source_at += source_stride;
-            scratch_at += 16;
+            scratch_at += 64;
           }
         }
         const uint8_t* from = copied == 0 ? source : scratch;
-        const size_t stride = copied == 0 ? source_stride : 16;
+        const size_t stride = copied == 0 ? source_stride : 64;
         const size_t steps = copied == 0 ? whole_steps : 1;
         const size_t ahead = copied == 0 ? 256 : 0;
         uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        const size_t panel_stride = copied == 0 ? packed_stride : 16;
         // k loop
         for (size_t i_k = 0; i_k < steps; ++i_k) {
+          uint8_t* const panel = to + panel_stride;
+          uint8_t* const panel_2 = panel + panel_stride;
+          uint8_t* const panel_3 = panel_2 + panel_stride;
           __builtin_prefetch((const void *)(from + ahead), 0, 2);
           const int8x16_t v = vld1q_s8((const int8_t *)from);
           vst1q_s8((int8_t *)to, v);
+          const int8x16_t v_2 = vld1q_s8((const int8_t *)(from + 16));
+          vst1q_s8((int8_t *)panel, v_2);
+          const int8x16_t v_3 = vld1q_s8((const int8_t *)(from + 32));
+          vst1q_s8((int8_t *)panel_2, v_3);
+          const int8x16_t v_4 = vld1q_s8((const int8_t *)(from + 48));
+          vst1q_s8((int8_t *)panel_3, v_4);
           from += stride;
           to += 16;
         }
@@ -126,8 +136,8 @@ void tw_rhs_pack_kxn_bf16p8x1_neon(const tw_pack_args* args) {
         k_3 = copied == 0 ? whole_end : k_3 + 1;
         copied = 1;
       }
-      row_2 += 8;
-      packed_2 += packed_stride_3;
+      row_2 += 32;
+      packed_2 += packed_stride_3 * 4;
     }
     first_k = following;
   }

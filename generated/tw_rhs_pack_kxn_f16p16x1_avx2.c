@@ -29,13 +29,13 @@ void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args* args);
 
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args* args) {
-  uint8_t scratch_memory[64];
+  uint8_t scratch_memory[128];
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
   const size_t k_2 = args->k;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 32;
+  uint8_t* const packed_copy = scratch + 64;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -71,13 +71,13 @@ void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args* args) {
     const size_t first_panel_2 = row_begin_2 / 16;
     size_t row_2 = row_begin_2;
     uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
-    // panel loop: 16 per iteration
-    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 16) {
+    // panel loop: 32 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 32) {
       const size_t left = row_end_2 - row_2;
-      const size_t rows = left < 16 ? left : 16;
+      const size_t rows = left < 32 ? left : 32;
       const size_t fewer = k < k_end ? k : k_end;
       const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
-      const size_t whole_steps = 16 > left ? 0 : left_2;
+      const size_t whole_steps = 32 > left ? 0 : left_2;
       const size_t whole_end = first_k + whole_steps;
       const size_t chosen = whole_steps == 0 ? 0 : 1;
       const size_t runs = k_end - whole_end + chosen;
@@ -89,8 +89,8 @@ void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args* args) {
             (const uint8_t*)args->source + k_3 * source_stride + row_2 * 2;
         uint8_t* packed_3 = packed_2 + k_3 * 32;
         if (copied != 0) {
-          memset(scratch, 0, 32);
-          memset(packed_copy, 0, 32);
+          memset(scratch, 0, 64);
+          memset(packed_copy, 0, 64);
           const size_t left_3 = k > k_3 ? k - k_3 : 0;
           const size_t copied_2 = left_3 < 1 ? left_3 : 1;
           const uint8_t* source_at = source;
@@ -99,29 +99,36 @@ void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args* args) {
           for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
             memcpy(scratch_at, source_at, rows * 2);
             source_at += source_stride;
-            scratch_at += 32;
+            scratch_at += 64;
           }
         }
         const uint8_t* from = copied == 0 ? source : scratch;
-        const size_t stride = copied == 0 ? source_stride : 32;
+        const size_t stride = copied == 0 ? source_stride : 64;
         const size_t steps = copied == 0 ? whole_steps : 1;
         const size_t ahead = copied == 0 ? 256 : 0;
         uint8_t* to = copied == 0 ? packed_3 : packed_copy;
+        const size_t panel_stride = copied == 0 ? packed_stride : 32;
         if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
+            uint8_t* const panel = to + panel_stride;
             _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
             const __m256i v = _mm256_loadu_si256((const __m256i *)from);
             _mm256_stream_si256((__m256i *)to, v); __asm__ volatile("" ::: "memory");
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)(from + 32));
+            _mm256_stream_si256((__m256i *)panel, v_2); __asm__ volatile("" ::: "memory");
             from += stride;
             to += 32;
           }
         } else {
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
+            uint8_t* const panel = to + panel_stride;
             _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
             const __m256i v = _mm256_loadu_si256((const __m256i *)from);
             _mm256_storeu_si256((__m256i *)to, v);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)(from + 32));
+            _mm256_storeu_si256((__m256i *)panel, v_2);
             from += stride;
             to += 32;
           }
@@ -138,8 +145,8 @@ void tw_rhs_pack_kxn_f16p16x1_avx2(const tw_pack_args* args) {
         k_3 = copied == 0 ? whole_end : k_3 + 1;
         copied = 1;
       }
-      row_2 += 16;
-      packed_2 += packed_stride_3;
+      row_2 += 32;
+      packed_2 += packed_stride_3 * 2;
     }
     first_k = following;
   }

@@ -102,49 +102,31 @@ void tw_rhs_pack_kxn_f32p16x1_avx2(const tw_pack_args* args) {
             scratch_at += 64;
           }
         }
-        const uint8_t* const from = copied == 0 ? source : scratch;
+        const uint8_t* from = copied == 0 ? source : scratch;
         const size_t stride = copied == 0 ? source_stride : 64;
         const size_t steps = copied == 0 ? whole_steps : 1;
         const size_t ahead = copied == 0 ? 256 : 0;
         uint8_t* to = copied == 0 ? packed_3 : packed_copy;
         if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
-          const uint8_t* from_at = from;
-          uint8_t* to_at = to;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_at + ahead), _MM_HINT_T1);
-            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
-            _mm256_stream_si256((__m256i *)to_at, v); __asm__ volatile("" ::: "memory");
-            from_at += stride;
-            to_at += 64;
-          }
-          const uint8_t* from_2 = from + 32;
-          // k loop
-          for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_2 + ahead), _MM_HINT_T1);
-            const __m256i v = _mm256_loadu_si256((const __m256i *)from_2);
-            _mm256_stream_si256((__m256i *)(to + 32), v); __asm__ volatile("" ::: "memory");
-            from_2 += stride;
+            _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from);
+            _mm256_stream_si256((__m256i *)to, v); __asm__ volatile("" ::: "memory");
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)(from + 32));
+            _mm256_stream_si256((__m256i *)(to + 32), v_2); __asm__ volatile("" ::: "memory");
+            from += stride;
             to += 64;
           }
         } else {
-          const uint8_t* from_at = from;
-          uint8_t* to_at = to;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_at + ahead), _MM_HINT_T1);
-            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
-            _mm256_storeu_si256((__m256i *)to_at, v);
-            from_at += stride;
-            to_at += 64;
-          }
-          const uint8_t* from_2 = from + 32;
-          // k loop
-          for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_2 + ahead), _MM_HINT_T1);
-            const __m256i v = _mm256_loadu_si256((const __m256i *)from_2);
-            _mm256_storeu_si256((__m256i *)(to + 32), v);
-            from_2 += stride;
+            _mm_prefetch((const char *)(from + ahead), _MM_HINT_T1);
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from);
+            _mm256_storeu_si256((__m256i *)to, v);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)(from + 32));
+            _mm256_storeu_si256((__m256i *)(to + 32), v_2);
+            from += stride;
             to += 64;
           }
         }

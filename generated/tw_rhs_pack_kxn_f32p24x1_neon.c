@@ -28,13 +28,13 @@ extern "C" {
 void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args* args);
 
 void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args* args) {
-  uint8_t scratch_memory[192];
+  uint8_t scratch_memory[384];
   const size_t source_stride = args->source_stride;
   const size_t packed_stride = args->packed_stride;
   const size_t k = args->k;
   const size_t k_2 = args->k;
   uint8_t* const scratch = tw_hidden(scratch_memory);
-  uint8_t* const packed_copy = scratch + 96;
+  uint8_t* const packed_copy = scratch + 192;
   const size_t row_begin = args->row_begin;
   const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
   const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
@@ -70,13 +70,13 @@ void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args* args) {
     const size_t first_panel_2 = row_begin_2 / 24;
     size_t row_2 = row_begin_2;
     uint8_t* packed_2 = (uint8_t*)args->packed + first_panel_2 * packed_stride_3;
-    // panel loop: 24 per iteration
-    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 24) {
+    // panel loop: 48 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left_2; i_panel += 48) {
       const size_t left = row_end_2 - row_2;
-      const size_t rows = left < 24 ? left : 24;
+      const size_t rows = left < 48 ? left : 48;
       const size_t fewer = k < k_end ? k : k_end;
       const size_t left_2 = fewer > first_k ? fewer - first_k : 0;
-      const size_t whole_steps = 24 > left ? 0 : left_2;
+      const size_t whole_steps = 48 > left ? 0 : left_2;
       const size_t whole_end = first_k + whole_steps;
       const size_t chosen = whole_steps == 0 ? 0 : 1;
       const size_t runs = k_end - whole_end + chosen;
@@ -88,8 +88,8 @@ void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args* args) {
             (const uint8_t*)args->source + k_3 * source_stride + row_2 * 4;
         uint8_t* packed_3 = packed_2 + k_3 * 96;
         if (copied != 0) {
-          memset(scratch, 0, 96);
-          memset(packed_copy, 0, 96);
+          memset(scratch, 0, 192);
+          memset(packed_copy, 0, 192);
           const size_t left_3 = k > k_3 ? k - k_3 : 0;
           const size_t copied_2 = left_3 < 1 ? left_3 : 1;
           const uint8_t* source_at = source;
@@ -98,71 +98,47 @@ void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args* args) {
           for (size_t i_copy = 0; i_copy < copied_2; ++i_copy) {
             tw_copy(scratch_at, source_at, rows * 4);
             source_at += source_stride;
-            scratch_at += 96;
+            scratch_at += 192;
           }
         }
-        const uint8_t* const from = copied == 0 ? source : scratch;
-        const size_t stride = copied == 0 ? source_stride : 96;
+        const uint8_t* from = copied == 0 ? source : scratch;
+        const size_t stride = copied == 0 ? source_stride : 192;
         const size_t steps = copied == 0 ? whole_steps : 1;
         const size_t ahead = copied == 0 ? 256 : 0;
         uint8_t* to = copied == 0 ? packed_3 : packed_copy;
-        const uint8_t* from_at = from;
-        uint8_t* to_at = to;
+        const size_t panel_stride = copied == 0 ? packed_stride : 96;
         // k loop
         for (size_t i_k = 0; i_k < steps; ++i_k) {
-          __builtin_prefetch((const void *)(from_at + ahead), 0, 2);
-          const int8x16_t v = vld1q_s8((const int8_t *)from_at);
-          vst1q_s8((int8_t *)to_at, v);
-          from_at += stride;
-          to_at += 96;
-        }
-        const uint8_t* from_2 = from + 16;
-        uint8_t* to_at_2 = to;
-        // k loop
-        for (size_t i_k = 0; i_k < steps; ++i_k) {
-          __builtin_prefetch((const void *)(from_2 + ahead), 0, 2);
-          const int8x16_t v = vld1q_s8((const int8_t *)from_2);
-          vst1q_s8((int8_t *)(to_at_2 + 16), v);
-          from_2 += stride;
-          to_at_2 += 96;
-        }
-        const uint8_t* from_3 = from + 32;
-        uint8_t* to_at_3 = to;
-        // k loop
-        for (size_t i_k = 0; i_k < steps; ++i_k) {
-          __builtin_prefetch((const void *)(from_3 + ahead), 0, 2);
-          const int8x16_t v = vld1q_s8((const int8_t *)from_3);
-          vst1q_s8((int8_t *)(to_at_3 + 32), v);
-          from_3 += stride;
-          to_at_3 += 96;
-        }
-        const uint8_t* from_4 = from + 48;
-        uint8_t* to_at_4 = to;
-        // k loop
-        for (size_t i_k = 0; i_k < steps; ++i_k) {
-          __builtin_prefetch((const void *)(from_4 + ahead), 0, 2);
-          const int8x16_t v = vld1q_s8((const int8_t *)from_4);
-          vst1q_s8((int8_t *)(to_at_4 + 48), v);
-          from_4 += stride;
-          to_at_4 += 96;
-        }
-        const uint8_t* from_5 = from + 64;
-        uint8_t* to_at_5 = to;
-        // k loop
-        for (size_t i_k = 0; i_k < steps; ++i_k) {
-          __builtin_prefetch((const void *)(from_5 + ahead), 0, 2);
-          const int8x16_t v = vld1q_s8((const int8_t *)from_5);
-          vst1q_s8((int8_t *)(to_at_5 + 64), v);
-          from_5 += stride;
-          to_at_5 += 96;
-        }
-        const uint8_t* from_6 = from + 80;
-        // k loop
-        for (size_t i_k = 0; i_k < steps; ++i_k) {
-          __builtin_prefetch((const void *)(from_6 + ahead), 0, 2);
-          const int8x16_t v = vld1q_s8((const int8_t *)from_6);
-          vst1q_s8((int8_t *)(to + 80), v);
-          from_6 += stride;
+          uint8_t* const panel = to + panel_stride;
+          const uint8_t* const s = from + ahead;
+          __builtin_prefetch((const void *)s, 0, 2);
+          __builtin_prefetch((const void *)(s + 64), 0, 2);
+          __builtin_prefetch((const void *)(s + 128), 0, 2);
+          const int8x16_t v = vld1q_s8((const int8_t *)from);
+          vst1q_s8((int8_t *)to, v);
+          const int8x16_t v_2 = vld1q_s8((const int8_t *)(from + 16));
+          vst1q_s8((int8_t *)(to + 16), v_2);
+          const int8x16_t v_3 = vld1q_s8((const int8_t *)(from + 32));
+          vst1q_s8((int8_t *)(to + 32), v_3);
+          const int8x16_t v_4 = vld1q_s8((const int8_t *)(from + 48));
+          vst1q_s8((int8_t *)(to + 48), v_4);
+          const int8x16_t v_5 = vld1q_s8((const int8_t *)(from + 64));
+          vst1q_s8((int8_t *)(to + 64), v_5);
+          const int8x16_t v_6 = vld1q_s8((const int8_t *)(from + 80));
+          vst1q_s8((int8_t *)(to + 80), v_6);
+          const int8x16_t v_7 = vld1q_s8((const int8_t *)(from + 96));
+          vst1q_s8((int8_t *)panel, v_7);
+          const int8x16_t v_8 = vld1q_s8((const int8_t *)(from + 112));
+          vst1q_s8((int8_t *)(panel + 16), v_8);
+          const int8x16_t v_9 = vld1q_s8((const int8_t *)(from + 128));
+          vst1q_s8((int8_t *)(panel + 32), v_9);
+          const int8x16_t v_10 = vld1q_s8((const int8_t *)(from + 144));
+          vst1q_s8((int8_t *)(panel + 48), v_10);
+          const int8x16_t v_11 = vld1q_s8((const int8_t *)(from + 160));
+          vst1q_s8((int8_t *)(panel + 64), v_11);
+          const int8x16_t v_12 = vld1q_s8((const int8_t *)(from + 176));
+          vst1q_s8((int8_t *)(panel + 80), v_12);
+          from += stride;
           to += 96;
         }
         if (copied != 0) {
@@ -177,8 +153,8 @@ void tw_rhs_pack_kxn_f32p24x1_neon(const tw_pack_args* args) {
         k_3 = copied == 0 ? whole_end : k_3 + 1;
         copied = 1;
       }
-      row_2 += 24;
-      packed_2 += packed_stride_3;
+      row_2 += 48;
+      packed_2 += packed_stride_3 * 2;
     }
     first_k = following;
   }

@@ -102,49 +102,35 @@ void tw_rhs_pack_kxn_f32p32x1_avx512f(const tw_pack_args* args) {
             scratch_at += 128;
           }
         }
-        const uint8_t* const from = copied == 0 ? source : scratch;
+        const uint8_t* from = copied == 0 ? source : scratch;
         const size_t stride = copied == 0 ? source_stride : 128;
         const size_t steps = copied == 0 ? whole_steps : 1;
         const size_t ahead = copied == 0 ? 256 : 0;
         uint8_t* to = copied == 0 ? packed_3 : packed_copy;
         if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
-          const uint8_t* from_at = from;
-          uint8_t* to_at = to;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_at + ahead), _MM_HINT_T1);
-            const __m512i v = _mm512_loadu_si512((const void *)from_at);
-            _mm512_stream_si512((__m512i *)to_at, v);
-            from_at += stride;
-            to_at += 128;
-          }
-          const uint8_t* from_2 = from + 64;
-          // k loop
-          for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_2 + ahead), _MM_HINT_T1);
-            const __m512i v = _mm512_loadu_si512((const void *)from_2);
-            _mm512_stream_si512((__m512i *)(to + 64), v);
-            from_2 += stride;
+            const uint8_t* const s = from + ahead;
+            _mm_prefetch((const char *)s, _MM_HINT_T1);
+            _mm_prefetch((const char *)(s + 64), _MM_HINT_T1);
+            const __m512i v = _mm512_loadu_si512((const void *)from);
+            _mm512_stream_si512((__m512i *)to, v);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)(from + 64));
+            _mm512_stream_si512((__m512i *)(to + 64), v_2);
+            from += stride;
             to += 128;
           }
         } else {
-          const uint8_t* from_at = from;
-          uint8_t* to_at = to;
           // k loop
           for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_at + ahead), _MM_HINT_T1);
-            const __m512i v = _mm512_loadu_si512((const void *)from_at);
-            _mm512_storeu_si512((void *)to_at, v);
-            from_at += stride;
-            to_at += 128;
-          }
-          const uint8_t* from_2 = from + 64;
-          // k loop
-          for (size_t i_k = 0; i_k < steps; ++i_k) {
-            _mm_prefetch((const char *)(from_2 + ahead), _MM_HINT_T1);
-            const __m512i v = _mm512_loadu_si512((const void *)from_2);
-            _mm512_storeu_si512((void *)(to + 64), v);
-            from_2 += stride;
+            const uint8_t* const s = from + ahead;
+            _mm_prefetch((const char *)s, _MM_HINT_T1);
+            _mm_prefetch((const char *)(s + 64), _MM_HINT_T1);
+            const __m512i v = _mm512_loadu_si512((const void *)from);
+            _mm512_storeu_si512((void *)to, v);
+            const __m512i v_2 = _mm512_loadu_si512((const void *)(from + 64));
+            _mm512_storeu_si512((void *)(to + 64), v_2);
+            from += stride;
             to += 128;
           }
         }

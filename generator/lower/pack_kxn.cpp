@@ -9,6 +9,8 @@
 namespace tw {
 namespace {
 
+constexpr int64_t line_bytes = 64;
+
 /// Values of k that one step takes: what lies between nibbles must be at hand.
 int64_t step_k(const Layout& layout) {
   return is_apart(layout) ? 2 * layout.order.distance : group_k(layout);
@@ -30,26 +32,26 @@ struct PanelPart {
   }
 };
 
-/// The panels that the `call`th vector of columns touches.
+/// The panels that some vectors of columns touch.
 struct Touched {
   int64_t first_panel;
   std::vector<PanelPart> parts;
 
   Touched(Builder& b, const Layout& layout, const std::optional<SumWeights>& weights,
-          int64_t call) {
+          int64_t first_vector, int64_t vectors) {
     const int64_t panel = layout.panel.fixed;
     const int64_t values = values_in(layout, b.isa().vector_bytes.fixed);
-    const int64_t begin = call * values;
-    const int64_t end = begin + values;
+    const int64_t begin = first_vector * values;
+    const int64_t end = begin + vectors * values;
     first_panel = begin / panel;
     size_t first_sum = 0;
     for (int64_t p = first_panel; p * panel < end; ++p) {
       const int64_t from = std::max(begin - p * panel, int64_t{0});
       const int64_t to = std::min(end - p * panel, panel);
       const int64_t columns = vector_columns(layout, b.isa());
-      const int64_t vectors = (to - from) / columns;
-      parts.push_back({from / columns, vectors, first_sum, std::nullopt});
-      if (weights) parts.back().sums.emplace(b, layout, *weights, vectors);
+      const int64_t packed = (to - from) / columns;
+      parts.push_back({from / columns, packed, first_sum, std::nullopt});
+      if (weights) parts.back().sums.emplace(b, layout, *weights, packed);
       first_sum += static_cast<size_t>(parts.back().accumulators());
     }
   }
@@ -114,12 +116,16 @@ void finish_sums(Builder& b, const Layout& layout, const Touched& touched, const
 struct RowReader {
   Builder& b;
   Value stride, ahead;
+  int64_t bytes;  ///< of each row
 
   /// Adds `count` rows from `first` on to `rows`; returns the one behind them.
   Value read(Value first, int64_t count, std::vector<Value>& rows) const {
     for (const Value pointer : strided(b, first, stride, 0, count, "row")) {
       if (b.isa().has(OpCode::prefetch)) {
-        b.op(OpCode::prefetch, {b.op(OpCode::iadd, {pointer, ahead})});
+        const Value fetched = b.op(OpCode::iadd, {pointer, ahead});
+        for (int64_t line = 0; line < bytes; line += line_bytes) {
+          b.op(OpCode::prefetch, {fetched}, {.offset = line});
+        }
       }
       rows.push_back(pointer);
     }
@@ -127,11 +133,11 @@ struct RowReader {
   }
 };
 
-/// Packs a step of k from its first row on, some columns from `first_column` on; returns the row
-/// behind the step. Where the nibbles of a byte have other rows between them, near and far rows are
-/// taken together.
+/// Packs a step of k from its first row on, `vectors` of columns from `first_column` on; returns
+/// the row behind the step. Where the nibbles of a byte have other rows between them, near and far
+/// rows are taken together.
 Value pack_step(const Layout& layout, const Relayout& way, Value mask, const RowReader& reader,
-                Value first, int64_t first_column, const PanelStore& store) {
+                Value first, int64_t first_column, int64_t vectors, const PanelStore& store) {
   Builder& b = store.b;
   const int64_t distance = layout.order.distance;
   const bool apart = is_apart(layout);
@@ -146,18 +152,22 @@ Value pack_step(const Layout& layout, const Relayout& way, Value mask, const Row
     std::vector<Value> rows;
     near = reader.read(near, near_rows, rows);
     if (apart) far = reader.read(far, near_rows, rows);
-    const auto find = [&](Coordinates at) {
-      const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
-      return std::pair(rows[static_cast<size_t>(row)], int64_t{0});
-    };
-    relayout_tile(b, way, mask, {0, k}, find, [&](Coordinates at, Value packed) {
-      store({first_column + at.n, at.k}, packed);
-    });
+    for (int64_t v = 0; v < vectors; ++v) {
+      const int64_t bytes = b.isa().vector_bytes.fixed;
+      const auto find = [&](Coordinates at) {
+        const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
+        return std::pair(rows[static_cast<size_t>(row)], v * bytes);
+      };
+      relayout_tile(b, way, mask, {0, k}, find, [&](Coordinates at, Value packed) {
+        store({first_column + v * values_in(layout, bytes) + at.n, at.k}, packed);
+      });
+    }
   }
   return apart ? far : near;
 }
 
-/// Packs runs of whole panels, a vector of columns at a time.
+/// Packs runs of whole panels, a vector of columns at a time; all of them where values only move
+/// from rows to panels, so that whole lines are read.
 class ColumnsPacker {
  public:
   ColumnsPacker(Builder& b, const Layout& layout, const Source& source)
@@ -173,30 +183,35 @@ class ColumnsPacker {
   /// Vectors until panels are whole.
   [[nodiscard]] int64_t vectors() const {
     const int64_t panel = layout_.panel.fixed;
-    return panel / std::gcd(panel, values_in(layout_, vector_bytes()));
+    const int64_t bytes = all_at_once() ? std::max(vector_bytes(), line_bytes) : vector_bytes();
+    return panel / std::gcd(panel, values_in(layout_, bytes)) * bytes / vector_bytes();
   }
 
   void pack(const PackRun& run, bool stream) const {
-    for (int64_t vector = 0; vector < vectors(); ++vector) pack(run, stream, vector);
+    const int64_t at_once = all_at_once() ? vectors() : 1;
+    for (int64_t i = 0; i < vectors(); i += at_once) pack(run, stream, i, at_once);
   }
 
  private:
-  void pack(const PackRun& run, bool stream, int64_t number) const {
-    const Touched touched(b_, layout_, weights_, number);
+  [[nodiscard]] bool all_at_once() const { return way_.steps.empty(); }
+
+  void pack(const PackRun& run, bool stream, int64_t number, int64_t count) const {
+    const Touched touched(b_, layout_, weights_, number, count);
     std::vector<Value> inits = {b_.add(run.source, number * vector_bytes(), "from"), run.packed};
     for (const PanelPart& part : touched.parts) {
       if (!part.sums) continue;
       for (const Value zero : part.sums->start()) inits.push_back(zero);
     }
     const int64_t first_column = number * values_in(layout_, vector_bytes());
-    const RowReader reader{b_, run.stride, run.ahead};
+    const RowReader reader{b_, run.stride, run.ahead, count * vector_bytes()};
     const auto results = b_.loop("k", run.steps, inits, [&](const std::vector<Value>& now) {
       std::vector<Value> carried(now.begin() + 2, now.end());
       const std::vector<Value> panels =
           strided(b_, now[1], run.panel_stride, touched.first_panel,
                   static_cast<int64_t>(touched.parts.size()), "panel");
       const PanelStore store{b_, layout_, touched, panels, flip_, stream, carried};
-      const Value behind = pack_step(layout_, way_, mask_, reader, now[0], first_column, store);
+      const Value behind =
+          pack_step(layout_, way_, mask_, reader, now[0], first_column, count, store);
       const int64_t step_bytes = step_k(layout_) / group_k(layout_) * group_bytes(layout_);
       std::vector<Value> next = {behind, b_.add(now[1], step_bytes, "to")};
       next.insert(next.end(), carried.begin(), carried.end());
