@@ -51598,7 +51598,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_bf16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_10,
-        .content_hash = UINT64_C(0x58f125dfb9fc5e99),
+        .content_hash = UINT64_C(0x739d9c62f8dd4ea0),
         .vectorized = 1,
     },
     {
@@ -51631,7 +51631,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_bf16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_11,
-        .content_hash = UINT64_C(0xf4a30c1eeb477432),
+        .content_hash = UINT64_C(0x0a4b7997a06bc342),
         .vectorized = 1,
     },
     {
@@ -51697,7 +51697,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p16x1_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_13,
-        .content_hash = UINT64_C(0x1bf317c32209224f),
+        .content_hash = UINT64_C(0x473bde2bf96167ec),
         .vectorized = 1,
     },
     {
@@ -51730,7 +51730,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_rhs_pack_nxk_f16p32x1_avx512f),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2,
         .layout = &layout_14,
-        .content_hash = UINT64_C(0xa85a6fe06d31a4e0),
+        .content_hash = UINT64_C(0xfbdce2600d178bd0),
         .vectorized = 1,
     },
     {

@@ -57,9 +57,9 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
     }
     const uint8_t* const source = (const uint8_t*)args->source + row * source_stride;
     const size_t chosen = left > 16 ? 16 * source_stride : 0;
-    size_t parts = k / 8;
+    size_t parts = k / 16;
     const size_t whole_steps = 16 > left ? 0 : parts;
-    const size_t whole_end = 0 + whole_steps * 8;
+    const size_t whole_end = 0 + whole_steps * 16;
     parts = (k_2 - whole_end + 127) / 128;
     const size_t chosen_2 = whole_steps == 0 ? 0 : 1;
     const size_t runs = parts + chosen_2;
@@ -69,8 +69,8 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
     for (size_t i_run = 0; i_run < runs; ++i_run) {
       uint8_t* const packed_2 = packed + k_3 * 32;
       const size_t values = k_2 - k_3 < 128 ? k_2 - k_3 : 128;
-      const size_t copied_steps = (values + 7) / 8;
-      const size_t copied_row = copied_steps * 16;
+      const size_t copied_steps = (values + 15) / 16;
+      const size_t copied_row = copied_steps * 32;
       if (copied != 0) {
         const size_t left_2 = k > k_3 ? k - k_3 : 0;
         const size_t values_2 = left_2 < 128 ? left_2 : 128;
@@ -89,7 +89,7 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
       const size_t steps = copied == 0 ? whole_steps : copied_steps;
       const size_t distance = copied == 0 ? chosen : 0;
       const uint8_t* ahead = from + distance;
-      const size_t part = values & 7;
+      const size_t part = values & 15;
       const size_t by_copy = part == 0 ? 0 : copied;
       uint8_t* to = by_copy == 0 ? packed_2 : packed_copy;
       if (((uintptr_t)to & 63) + (args->packed_stride & 63) + copied == 0) {
@@ -99,6 +99,10 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* to_at = to;
           // rows loop
@@ -118,76 +122,108 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
             const uint8_t* const row_14 = row_13 + stride;
             const uint8_t* const row_15 = row_14 + stride;
             const uint8_t* const row_16 = row_15 + stride;
-            const __m256i v =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
-            const __m256i v_2 =
-                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_9), 1);
-            const __m256i v_3 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-            const __m256i v_4 =
-                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_10), 1);
-            const __m256i v_5 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-            const __m256i v_6 =
-                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_11), 1);
-            const __m256i v_7 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
-            const __m256i v_8 =
-                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_12), 1);
-            const __m256i v_9 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_5));
-            const __m256i v_10 =
-                _mm256_inserti128_si256(v_9, _mm_loadu_si128((const __m128i *)row_13), 1);
-            const __m256i v_11 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_6));
-            const __m256i v_12 =
-                _mm256_inserti128_si256(v_11, _mm_loadu_si128((const __m128i *)row_14), 1);
-            const __m256i v_13 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_7));
-            const __m256i v_14 =
-                _mm256_inserti128_si256(v_13, _mm_loadu_si128((const __m128i *)row_15), 1);
-            const __m256i v_15 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_8));
-            const __m256i v_16 =
-                _mm256_inserti128_si256(v_15, _mm_loadu_si128((const __m128i *)row_16), 1);
-            const __m256i v_17 = _mm256_unpackhi_epi16(v_2, v_4);
-            const __m256i v_18 = _mm256_unpacklo_epi16(v_2, v_4);
-            const __m256i v_19 = _mm256_unpackhi_epi16(v_6, v_8);
-            const __m256i v_20 = _mm256_unpacklo_epi16(v_6, v_8);
-            const __m256i v_21 = _mm256_unpackhi_epi16(v_10, v_12);
-            const __m256i v_22 = _mm256_unpacklo_epi16(v_10, v_12);
-            const __m256i v_23 = _mm256_unpackhi_epi16(v_14, v_16);
-            const __m256i v_24 = _mm256_unpacklo_epi16(v_14, v_16);
-            const __m256i v_25 = _mm256_unpackhi_epi32(v_18, v_20);
-            const __m256i v_26 = _mm256_unpacklo_epi32(v_18, v_20);
-            const __m256i v_27 = _mm256_unpackhi_epi32(v_17, v_19);
-            const __m256i v_28 = _mm256_unpacklo_epi32(v_17, v_19);
-            const __m256i v_29 = _mm256_unpackhi_epi32(v_22, v_24);
-            const __m256i v_30 = _mm256_unpacklo_epi32(v_22, v_24);
-            const __m256i v_31 = _mm256_unpackhi_epi32(v_21, v_23);
-            const __m256i v_32 = _mm256_unpacklo_epi32(v_21, v_23);
-            const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_30);
-            const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_30);
-            const __m256i v_35 = _mm256_unpackhi_epi64(v_28, v_32);
-            const __m256i v_36 = _mm256_unpacklo_epi64(v_28, v_32);
-            const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_29);
-            const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
-            const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
-            const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
-            _mm256_stream_si256((__m256i *)to_at, v_34); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 32), v_33); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 64), v_38); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 96), v_37); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 128), v_36); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 160), v_35); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 192), v_40); __asm__ volatile("" ::: "memory");
-            _mm256_stream_si256((__m256i *)(to_at + 224), v_39); __asm__ volatile("" ::: "memory");
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_2);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_6);
+            const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_7);
+            const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_8);
+            const __m256i v_9 = _mm256_loadu_si256((const __m256i *)row_9);
+            const __m256i v_10 = _mm256_loadu_si256((const __m256i *)row_10);
+            const __m256i v_11 = _mm256_loadu_si256((const __m256i *)row_11);
+            const __m256i v_12 = _mm256_loadu_si256((const __m256i *)row_12);
+            const __m256i v_13 = _mm256_loadu_si256((const __m256i *)row_13);
+            const __m256i v_14 = _mm256_loadu_si256((const __m256i *)row_14);
+            const __m256i v_15 = _mm256_loadu_si256((const __m256i *)row_15);
+            const __m256i v_16 = _mm256_loadu_si256((const __m256i *)row_16);
+            const __m256i v_17 = _mm256_unpackhi_epi16(v, v_2);
+            const __m256i v_18 = _mm256_unpacklo_epi16(v, v_2);
+            const __m256i v_19 = _mm256_unpackhi_epi16(v_3, v_4);
+            const __m256i v_20 = _mm256_unpacklo_epi16(v_3, v_4);
+            const __m256i v_21 = _mm256_unpackhi_epi16(v_5, v_6);
+            const __m256i v_22 = _mm256_unpacklo_epi16(v_5, v_6);
+            const __m256i v_23 = _mm256_unpackhi_epi16(v_7, v_8);
+            const __m256i v_24 = _mm256_unpacklo_epi16(v_7, v_8);
+            const __m256i v_25 = _mm256_unpackhi_epi16(v_9, v_10);
+            const __m256i v_26 = _mm256_unpacklo_epi16(v_9, v_10);
+            const __m256i v_27 = _mm256_unpackhi_epi16(v_11, v_12);
+            const __m256i v_28 = _mm256_unpacklo_epi16(v_11, v_12);
+            const __m256i v_29 = _mm256_unpackhi_epi16(v_13, v_14);
+            const __m256i v_30 = _mm256_unpacklo_epi16(v_13, v_14);
+            const __m256i v_31 = _mm256_unpackhi_epi16(v_15, v_16);
+            const __m256i v_32 = _mm256_unpacklo_epi16(v_15, v_16);
+            const __m256i v_33 = _mm256_unpackhi_epi32(v_18, v_20);
+            const __m256i v_34 = _mm256_unpacklo_epi32(v_18, v_20);
+            const __m256i v_35 = _mm256_unpackhi_epi32(v_17, v_19);
+            const __m256i v_36 = _mm256_unpacklo_epi32(v_17, v_19);
+            const __m256i v_37 = _mm256_unpackhi_epi32(v_22, v_24);
+            const __m256i v_38 = _mm256_unpacklo_epi32(v_22, v_24);
+            const __m256i v_39 = _mm256_unpackhi_epi32(v_21, v_23);
+            const __m256i v_40 = _mm256_unpacklo_epi32(v_21, v_23);
+            const __m256i v_41 = _mm256_unpackhi_epi32(v_26, v_28);
+            const __m256i v_42 = _mm256_unpacklo_epi32(v_26, v_28);
+            const __m256i v_43 = _mm256_unpackhi_epi32(v_25, v_27);
+            const __m256i v_44 = _mm256_unpacklo_epi32(v_25, v_27);
+            const __m256i v_45 = _mm256_unpackhi_epi32(v_30, v_32);
+            const __m256i v_46 = _mm256_unpacklo_epi32(v_30, v_32);
+            const __m256i v_47 = _mm256_unpackhi_epi32(v_29, v_31);
+            const __m256i v_48 = _mm256_unpacklo_epi32(v_29, v_31);
+            const __m256i v_49 = _mm256_unpackhi_epi64(v_34, v_38);
+            const __m256i v_50 = _mm256_unpacklo_epi64(v_34, v_38);
+            const __m256i v_51 = _mm256_unpackhi_epi64(v_36, v_40);
+            const __m256i v_52 = _mm256_unpacklo_epi64(v_36, v_40);
+            const __m256i v_53 = _mm256_unpackhi_epi64(v_33, v_37);
+            const __m256i v_54 = _mm256_unpacklo_epi64(v_33, v_37);
+            const __m256i v_55 = _mm256_unpackhi_epi64(v_35, v_39);
+            const __m256i v_56 = _mm256_unpacklo_epi64(v_35, v_39);
+            const __m256i v_57 = _mm256_unpackhi_epi64(v_42, v_46);
+            const __m256i v_58 = _mm256_unpacklo_epi64(v_42, v_46);
+            const __m256i v_59 = _mm256_unpackhi_epi64(v_44, v_48);
+            const __m256i v_60 = _mm256_unpacklo_epi64(v_44, v_48);
+            const __m256i v_61 = _mm256_unpackhi_epi64(v_41, v_45);
+            const __m256i v_62 = _mm256_unpacklo_epi64(v_41, v_45);
+            const __m256i v_63 = _mm256_unpackhi_epi64(v_43, v_47);
+            const __m256i v_64 = _mm256_unpacklo_epi64(v_43, v_47);
+            const __m256i v_65 = _mm256_permute2x128_si256(v_50, v_58, 0x31);
+            const __m256i v_66 = _mm256_permute2x128_si256(v_50, v_58, 0x20);
+            const __m256i v_67 = _mm256_permute2x128_si256(v_52, v_60, 0x31);
+            const __m256i v_68 = _mm256_permute2x128_si256(v_52, v_60, 0x20);
+            const __m256i v_69 = _mm256_permute2x128_si256(v_54, v_62, 0x31);
+            const __m256i v_70 = _mm256_permute2x128_si256(v_54, v_62, 0x20);
+            const __m256i v_71 = _mm256_permute2x128_si256(v_56, v_64, 0x31);
+            const __m256i v_72 = _mm256_permute2x128_si256(v_56, v_64, 0x20);
+            const __m256i v_73 = _mm256_permute2x128_si256(v_49, v_57, 0x31);
+            const __m256i v_74 = _mm256_permute2x128_si256(v_49, v_57, 0x20);
+            const __m256i v_75 = _mm256_permute2x128_si256(v_51, v_59, 0x31);
+            const __m256i v_76 = _mm256_permute2x128_si256(v_51, v_59, 0x20);
+            const __m256i v_77 = _mm256_permute2x128_si256(v_53, v_61, 0x31);
+            const __m256i v_78 = _mm256_permute2x128_si256(v_53, v_61, 0x20);
+            const __m256i v_79 = _mm256_permute2x128_si256(v_55, v_63, 0x31);
+            const __m256i v_80 = _mm256_permute2x128_si256(v_55, v_63, 0x20);
+            _mm256_stream_si256((__m256i *)to_at, v_66); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 32), v_74); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 64), v_70); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 96), v_78); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 128), v_68); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 160), v_76); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 192), v_72); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 224), v_80); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 256), v_65); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 288), v_73); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 320), v_69); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 352), v_77); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 384), v_67); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 416), v_75); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 448), v_71); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(to_at + 480), v_79); __asm__ volatile("" ::: "memory");
             from_at = row_16 + stride;
             to_at += 131136;
           }
-          from += 16;
-          to += 256;
-          ahead += 256;
+          from += 32;
+          to += 512;
+          ahead += 512;
         }
       } else {
         // k loop
@@ -196,6 +232,10 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 64), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 128), _MM_HINT_T0);
           _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 256), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 320), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 384), _MM_HINT_T0);
+          _mm_prefetch((const char *)(ahead + 448), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* to_at = to;
           // rows loop
@@ -215,76 +255,108 @@ void tw_rhs_pack_nxk_f16p16x1_avx2(const tw_pack_args* args) {
             const uint8_t* const row_14 = row_13 + stride;
             const uint8_t* const row_15 = row_14 + stride;
             const uint8_t* const row_16 = row_15 + stride;
-            const __m256i v =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)from_at));
-            const __m256i v_2 =
-                _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)row_9), 1);
-            const __m256i v_3 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_2));
-            const __m256i v_4 =
-                _mm256_inserti128_si256(v_3, _mm_loadu_si128((const __m128i *)row_10), 1);
-            const __m256i v_5 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_3));
-            const __m256i v_6 =
-                _mm256_inserti128_si256(v_5, _mm_loadu_si128((const __m128i *)row_11), 1);
-            const __m256i v_7 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_4));
-            const __m256i v_8 =
-                _mm256_inserti128_si256(v_7, _mm_loadu_si128((const __m128i *)row_12), 1);
-            const __m256i v_9 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_5));
-            const __m256i v_10 =
-                _mm256_inserti128_si256(v_9, _mm_loadu_si128((const __m128i *)row_13), 1);
-            const __m256i v_11 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_6));
-            const __m256i v_12 =
-                _mm256_inserti128_si256(v_11, _mm_loadu_si128((const __m128i *)row_14), 1);
-            const __m256i v_13 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_7));
-            const __m256i v_14 =
-                _mm256_inserti128_si256(v_13, _mm_loadu_si128((const __m128i *)row_15), 1);
-            const __m256i v_15 =
-                _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)row_8));
-            const __m256i v_16 =
-                _mm256_inserti128_si256(v_15, _mm_loadu_si128((const __m128i *)row_16), 1);
-            const __m256i v_17 = _mm256_unpackhi_epi16(v_2, v_4);
-            const __m256i v_18 = _mm256_unpacklo_epi16(v_2, v_4);
-            const __m256i v_19 = _mm256_unpackhi_epi16(v_6, v_8);
-            const __m256i v_20 = _mm256_unpacklo_epi16(v_6, v_8);
-            const __m256i v_21 = _mm256_unpackhi_epi16(v_10, v_12);
-            const __m256i v_22 = _mm256_unpacklo_epi16(v_10, v_12);
-            const __m256i v_23 = _mm256_unpackhi_epi16(v_14, v_16);
-            const __m256i v_24 = _mm256_unpacklo_epi16(v_14, v_16);
-            const __m256i v_25 = _mm256_unpackhi_epi32(v_18, v_20);
-            const __m256i v_26 = _mm256_unpacklo_epi32(v_18, v_20);
-            const __m256i v_27 = _mm256_unpackhi_epi32(v_17, v_19);
-            const __m256i v_28 = _mm256_unpacklo_epi32(v_17, v_19);
-            const __m256i v_29 = _mm256_unpackhi_epi32(v_22, v_24);
-            const __m256i v_30 = _mm256_unpacklo_epi32(v_22, v_24);
-            const __m256i v_31 = _mm256_unpackhi_epi32(v_21, v_23);
-            const __m256i v_32 = _mm256_unpacklo_epi32(v_21, v_23);
-            const __m256i v_33 = _mm256_unpackhi_epi64(v_26, v_30);
-            const __m256i v_34 = _mm256_unpacklo_epi64(v_26, v_30);
-            const __m256i v_35 = _mm256_unpackhi_epi64(v_28, v_32);
-            const __m256i v_36 = _mm256_unpacklo_epi64(v_28, v_32);
-            const __m256i v_37 = _mm256_unpackhi_epi64(v_25, v_29);
-            const __m256i v_38 = _mm256_unpacklo_epi64(v_25, v_29);
-            const __m256i v_39 = _mm256_unpackhi_epi64(v_27, v_31);
-            const __m256i v_40 = _mm256_unpacklo_epi64(v_27, v_31);
-            _mm256_storeu_si256((__m256i *)to_at, v_34);
-            _mm256_storeu_si256((__m256i *)(to_at + 32), v_33);
-            _mm256_storeu_si256((__m256i *)(to_at + 64), v_38);
-            _mm256_storeu_si256((__m256i *)(to_at + 96), v_37);
-            _mm256_storeu_si256((__m256i *)(to_at + 128), v_36);
-            _mm256_storeu_si256((__m256i *)(to_at + 160), v_35);
-            _mm256_storeu_si256((__m256i *)(to_at + 192), v_40);
-            _mm256_storeu_si256((__m256i *)(to_at + 224), v_39);
+            const __m256i v = _mm256_loadu_si256((const __m256i *)from_at);
+            const __m256i v_2 = _mm256_loadu_si256((const __m256i *)row_2);
+            const __m256i v_3 = _mm256_loadu_si256((const __m256i *)row_3);
+            const __m256i v_4 = _mm256_loadu_si256((const __m256i *)row_4);
+            const __m256i v_5 = _mm256_loadu_si256((const __m256i *)row_5);
+            const __m256i v_6 = _mm256_loadu_si256((const __m256i *)row_6);
+            const __m256i v_7 = _mm256_loadu_si256((const __m256i *)row_7);
+            const __m256i v_8 = _mm256_loadu_si256((const __m256i *)row_8);
+            const __m256i v_9 = _mm256_loadu_si256((const __m256i *)row_9);
+            const __m256i v_10 = _mm256_loadu_si256((const __m256i *)row_10);
+            const __m256i v_11 = _mm256_loadu_si256((const __m256i *)row_11);
+            const __m256i v_12 = _mm256_loadu_si256((const __m256i *)row_12);
+            const __m256i v_13 = _mm256_loadu_si256((const __m256i *)row_13);
+            const __m256i v_14 = _mm256_loadu_si256((const __m256i *)row_14);
+            const __m256i v_15 = _mm256_loadu_si256((const __m256i *)row_15);
+            const __m256i v_16 = _mm256_loadu_si256((const __m256i *)row_16);
+            const __m256i v_17 = _mm256_unpackhi_epi16(v, v_2);
+            const __m256i v_18 = _mm256_unpacklo_epi16(v, v_2);
+            const __m256i v_19 = _mm256_unpackhi_epi16(v_3, v_4);
+            const __m256i v_20 = _mm256_unpacklo_epi16(v_3, v_4);
+            const __m256i v_21 = _mm256_unpackhi_epi16(v_5, v_6);
+            const __m256i v_22 = _mm256_unpacklo_epi16(v_5, v_6);
+            const __m256i v_23 = _mm256_unpackhi_epi16(v_7, v_8);
+            const __m256i v_24 = _mm256_unpacklo_epi16(v_7, v_8);
+            const __m256i v_25 = _mm256_unpackhi_epi16(v_9, v_10);
+            const __m256i v_26 = _mm256_unpacklo_epi16(v_9, v_10);
+            const __m256i v_27 = _mm256_unpackhi_epi16(v_11, v_12);
+            const __m256i v_28 = _mm256_unpacklo_epi16(v_11, v_12);
+            const __m256i v_29 = _mm256_unpackhi_epi16(v_13, v_14);
+            const __m256i v_30 = _mm256_unpacklo_epi16(v_13, v_14);
+            const __m256i v_31 = _mm256_unpackhi_epi16(v_15, v_16);
+            const __m256i v_32 = _mm256_unpacklo_epi16(v_15, v_16);
+            const __m256i v_33 = _mm256_unpackhi_epi32(v_18, v_20);
+            const __m256i v_34 = _mm256_unpacklo_epi32(v_18, v_20);
+            const __m256i v_35 = _mm256_unpackhi_epi32(v_17, v_19);
+            const __m256i v_36 = _mm256_unpacklo_epi32(v_17, v_19);
+            const __m256i v_37 = _mm256_unpackhi_epi32(v_22, v_24);
+            const __m256i v_38 = _mm256_unpacklo_epi32(v_22, v_24);
+            const __m256i v_39 = _mm256_unpackhi_epi32(v_21, v_23);
+            const __m256i v_40 = _mm256_unpacklo_epi32(v_21, v_23);
+            const __m256i v_41 = _mm256_unpackhi_epi32(v_26, v_28);
+            const __m256i v_42 = _mm256_unpacklo_epi32(v_26, v_28);
+            const __m256i v_43 = _mm256_unpackhi_epi32(v_25, v_27);
+            const __m256i v_44 = _mm256_unpacklo_epi32(v_25, v_27);
+            const __m256i v_45 = _mm256_unpackhi_epi32(v_30, v_32);
+            const __m256i v_46 = _mm256_unpacklo_epi32(v_30, v_32);
+            const __m256i v_47 = _mm256_unpackhi_epi32(v_29, v_31);
+            const __m256i v_48 = _mm256_unpacklo_epi32(v_29, v_31);
+            const __m256i v_49 = _mm256_unpackhi_epi64(v_34, v_38);
+            const __m256i v_50 = _mm256_unpacklo_epi64(v_34, v_38);
+            const __m256i v_51 = _mm256_unpackhi_epi64(v_36, v_40);
+            const __m256i v_52 = _mm256_unpacklo_epi64(v_36, v_40);
+            const __m256i v_53 = _mm256_unpackhi_epi64(v_33, v_37);
+            const __m256i v_54 = _mm256_unpacklo_epi64(v_33, v_37);
+            const __m256i v_55 = _mm256_unpackhi_epi64(v_35, v_39);
+            const __m256i v_56 = _mm256_unpacklo_epi64(v_35, v_39);
+            const __m256i v_57 = _mm256_unpackhi_epi64(v_42, v_46);
+            const __m256i v_58 = _mm256_unpacklo_epi64(v_42, v_46);
+            const __m256i v_59 = _mm256_unpackhi_epi64(v_44, v_48);
+            const __m256i v_60 = _mm256_unpacklo_epi64(v_44, v_48);
+            const __m256i v_61 = _mm256_unpackhi_epi64(v_41, v_45);
+            const __m256i v_62 = _mm256_unpacklo_epi64(v_41, v_45);
+            const __m256i v_63 = _mm256_unpackhi_epi64(v_43, v_47);
+            const __m256i v_64 = _mm256_unpacklo_epi64(v_43, v_47);
+            const __m256i v_65 = _mm256_permute2x128_si256(v_50, v_58, 0x31);
+            const __m256i v_66 = _mm256_permute2x128_si256(v_50, v_58, 0x20);
+            const __m256i v_67 = _mm256_permute2x128_si256(v_52, v_60, 0x31);
+            const __m256i v_68 = _mm256_permute2x128_si256(v_52, v_60, 0x20);
+            const __m256i v_69 = _mm256_permute2x128_si256(v_54, v_62, 0x31);
+            const __m256i v_70 = _mm256_permute2x128_si256(v_54, v_62, 0x20);
+            const __m256i v_71 = _mm256_permute2x128_si256(v_56, v_64, 0x31);
+            const __m256i v_72 = _mm256_permute2x128_si256(v_56, v_64, 0x20);
+            const __m256i v_73 = _mm256_permute2x128_si256(v_49, v_57, 0x31);
+            const __m256i v_74 = _mm256_permute2x128_si256(v_49, v_57, 0x20);
+            const __m256i v_75 = _mm256_permute2x128_si256(v_51, v_59, 0x31);
+            const __m256i v_76 = _mm256_permute2x128_si256(v_51, v_59, 0x20);
+            const __m256i v_77 = _mm256_permute2x128_si256(v_53, v_61, 0x31);
+            const __m256i v_78 = _mm256_permute2x128_si256(v_53, v_61, 0x20);
+            const __m256i v_79 = _mm256_permute2x128_si256(v_55, v_63, 0x31);
+            const __m256i v_80 = _mm256_permute2x128_si256(v_55, v_63, 0x20);
+            _mm256_storeu_si256((__m256i *)to_at, v_66);
+            _mm256_storeu_si256((__m256i *)(to_at + 32), v_74);
+            _mm256_storeu_si256((__m256i *)(to_at + 64), v_70);
+            _mm256_storeu_si256((__m256i *)(to_at + 96), v_78);
+            _mm256_storeu_si256((__m256i *)(to_at + 128), v_68);
+            _mm256_storeu_si256((__m256i *)(to_at + 160), v_76);
+            _mm256_storeu_si256((__m256i *)(to_at + 192), v_72);
+            _mm256_storeu_si256((__m256i *)(to_at + 224), v_80);
+            _mm256_storeu_si256((__m256i *)(to_at + 256), v_65);
+            _mm256_storeu_si256((__m256i *)(to_at + 288), v_73);
+            _mm256_storeu_si256((__m256i *)(to_at + 320), v_69);
+            _mm256_storeu_si256((__m256i *)(to_at + 352), v_77);
+            _mm256_storeu_si256((__m256i *)(to_at + 384), v_67);
+            _mm256_storeu_si256((__m256i *)(to_at + 416), v_75);
+            _mm256_storeu_si256((__m256i *)(to_at + 448), v_71);
+            _mm256_storeu_si256((__m256i *)(to_at + 480), v_79);
             from_at = row_16 + stride;
             to_at += 131136;
           }
-          from += 16;
-          to += 256;
-          ahead += 256;
+          from += 32;
+          to += 512;
+          ahead += 512;
         }
       }
       if (by_copy != 0) {

@@ -304,7 +304,7 @@ std::optional<Relayout> find_relayout(const Layout& layout, const Source& source
   const std::vector<PricedMove> moves = priced_moves(isa, way.unit);
   const Bits run = source_lanes(source, way.unit, 8 * run_bytes);
   const bool inserts = isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128);
-  const auto most_vectors = static_cast<size_t>(file->count()) / 2;
+  const auto most_vectors = static_cast<size_t>(file->count());
   std::optional<Relayout> best;
   for (const size_t inserted : {size_t{0}, static_cast<size_t>(width - 7)}) {
     if (best || run.size() + inserted < goal->size() || (inserted > 0 && !inserts)) continue;
