@@ -9,6 +9,7 @@ namespace {
 
 // <asm/hwcap.h> of older systems lacks the second, so both are spelled out.
 constexpr unsigned long hwcap_dotprod = 1UL << 20;
+constexpr unsigned long hwcap_fhm = 1UL << 23;
 constexpr unsigned long hwcap2_i8mm = 1UL << 13;
 constexpr unsigned long hwcap2_bf16 = 1UL << 14;
 
@@ -41,6 +42,7 @@ constexpr int accumulators = 24;
 TW_PEAK_LOOP(run_smmla, "i8mm", "smmla", "16b")
 TW_PEAK_LOOP(run_sdot, "dotprod", "sdot", "16b")
 TW_PEAK_LOOP(run_bfmmla, "bf16", "bfmmla", "8h")
+TW_PEAK_LOOP(run_fmlal, "fp16fml", "fmlal", "4h")
 TW_PEAK_LOOP(run_fmla, "simd", "fmla", "4s")
 #undef TW_PEAK_LOOP
 
@@ -93,6 +95,9 @@ std::vector<PeakLoop> peak_loops() {
   }
   if ((getauxval(AT_HWCAP2) & hwcap2_bf16) != 0) {
     loops.push_back({"bfmmla", TW_FEATURE_BF16, 16, accumulators, 7.5, run_bfmmla, 16});
+  }
+  if ((getauxval(AT_HWCAP) & hwcap_fhm) != 0) {
+    loops.push_back({"fmlal", TW_FEATURE_FHM, 4, accumulators, 1.9, run_fmlal, 16});
   }
   loops.push_back({"fmla", TW_FEATURE_NEON, 4, accumulators, 1.9, run_fmla, 32});
   return loops;

@@ -15,6 +15,16 @@ void fma_lane(const Step& s, uint8_t* to) {
   }
 }
 
+/// `first`: the element of a segment of the first factor that goes with its lane 0.
+void fma_f16(const Step& s, uint8_t* to, size_t first) {
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    const size_t segment = i / 4 * 8;
+    const float x = half_to_float(lane<uint16_t>(s, 0, segment + first + i % 4));
+    const float y = half_to_float(lane<uint16_t>(s, 1, segment + static_cast<size_t>(s.imm)));
+    put(to, i, fused(x, y, lane<float>(s, 2, i)));
+  }
+}
+
 template <typename Dot, typename F>
 void dot2_bf16(const Step& s, uint8_t* to, Dot dot, F&& c_lane) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {

@@ -1,5 +1,5 @@
-// Sums of products of bf16, which instruction sets round in different ways. A product of two has
-// 16 bits: as a double it is exact.
+// Sums of products of bf16 and f16, which instruction sets round in different ways. A product of
+// two has 16 bits, or 22: as a double it is exact.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -38,20 +38,39 @@ float to_odd(double x, double error) {
   return std::bit_cast<float>(bits);
 }
 
-/// a + b, and what the double nearest to it is short of (Knuth's two sums).
-float add_to_odd(float a, float b) {
-  const double x = a, y = b;
-  const double sum = x + y;
+/// What the double nearest to x + y, which is `sum`, is short of it (Knuth's two sums).
+double error_of(double sum, double x, double y) {
   const double of_y = sum - x;
-  const double error = (x - (sum - of_y)) + (y - of_y);
-  return to_odd(sum, error);
+  return (x - (sum - of_y)) + (y - of_y);
+}
+
+float add_to_odd(float a, float b) {
+  const double sum = double{a} + double{b};
+  return to_odd(sum, error_of(sum, a, b));
+}
+
+/// x + y in f32, to nearest. A double that is odd where it is not the sum is never halfway.
+float add_to_nearest(double x, double y) {
+  const double sum = x + y;
+  const double error = error_of(sum, x, y);
+  const bool even = (std::bit_cast<uint64_t>(sum) & 1U) == 0;
+  if (!std::isfinite(sum) || error == 0 || !even) return static_cast<float>(sum);
+  return static_cast<float>(std::nextafter(sum, error < 0 ? -HUGE_VAL : HUGE_VAL));
 }
 
 float multiply_to_odd(float a, float b) {
   return to_odd(static_cast<double>(a) * b, 0);
 }
 
+double product_of_halves(uint32_t a, uint32_t b) {
+  return double{half_to_float(static_cast<uint16_t>(a))} * half_to_float(static_cast<uint16_t>(b));
+}
+
 }  // namespace
+
+float dot2_halves(float sum, uint32_t a, uint32_t b) {
+  return sum + add_to_nearest(product_of_halves(a, b), product_of_halves(a >> 16, b >> 16));
+}
 
 float dot2_fused(float sum, uint32_t a, uint32_t b) {
   const float second = fused(second_of(a), second_of(b), without_denormals(sum));

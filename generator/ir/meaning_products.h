@@ -16,6 +16,8 @@ inline float fused(float a, float b, float c) {
 /// as AArch64 without EBF16 add them.
 float dot2_fused(float sum, uint32_t a, uint32_t b);
 float dot2_to_odd(float sum, uint32_t a, uint32_t b);
+/// The same of f16, both products in one rounding, as AArch64's SME adds them.
+float dot2_halves(float sum, uint32_t a, uint32_t b);
 
 /// Sums of 4 products in each 32-bit lane of a; `c_lane` says which lane of c goes with a lane.
 /// `to` may be `a`.

@@ -63,14 +63,23 @@ uint32_t active_halves(const Step& s, int predicate, size_t pair) {
 }
 
 /// A half that is not active is 0, unless none of its pair's products is.
-void add_outer_product_bf16(const Step& s, Machine& m) {
+template <typename F>
+void add_outer_pairs(const Step& s, Machine& m, F&& dot) {
   add_outer<float>(s, m, [&](float sum, size_t row, size_t column) {
     const uint32_t rows = active_halves(s, 3, row);
     const uint32_t columns = active_halves(s, 4, column);
     if ((rows & columns) == 0) return sum;
     const uint32_t x = lane<uint32_t>(s, 1, row) & rows;
-    return dot2_to_odd(sum, x, lane<uint32_t>(s, 2, column) & columns);
+    return dot(sum, x, lane<uint32_t>(s, 2, column) & columns);
   });
+}
+
+void add_outer_product_bf16(const Step& s, Machine& m) {
+  add_outer_pairs(s, m, dot2_to_odd);
+}
+
+void add_outer_product_f16(const Step& s, Machine& m) {
+  add_outer_pairs(s, m, dot2_halves);
 }
 
 /// Columns of `y` are four bytes wide, and as many deep as rows of `x` have.

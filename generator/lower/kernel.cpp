@@ -163,6 +163,8 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
       return make_mmla(v);
     case Contraction::fma:
       return make_fma(v, fma_depth(v));
+    case Contraction::fma_halves:
+      return make_fma_halves(v);
     case Contraction::dot_groups:
     case Contraction::outer:
     case Contraction::tile_dot:

@@ -46,16 +46,15 @@ void check_panels(const OperandContract& wants, const Isa& isa, const Panels& pa
   }
 }
 
-/// Floats need nothing beside them but the bias. Where values of k are multiplied one by one, k
-/// ends where it ends, and an lhs in panels of one row is as its user keeps it; operands of several
-/// are read 16 bytes at a time.
-Layout float_layout(Side side, const Format& format, Length panel, int kr) {
+/// Floats need nothing beside them but the bias. An lhs of f32 in panels of one row is as its user
+/// keeps it, so k ends where it ends; one of 16 bits is read 16 bytes at a time.
+Layout float_layout(Side side, const Format& format, Length panel, int kr, const Format& lhs) {
   Layout layout;
   layout.side = side;
   layout.element = format.element;
   layout.panel = panel;
   layout.order.kr = kr;
-  layout.k_multiple = kr == 1 ? 1 : segment_bits / bits(format.element);
+  layout.k_multiple = lhs.element == ElementType::f32 ? 1 : segment_bits / bits(lhs.element);
   layout.fields = {{FieldKind::data, format.element, 1, 1, true}};
   if (side == Side::rhs) layout.fields.push_back({FieldKind::bias, ElementType::f32, 1, 1, false});
   return layout;
@@ -313,8 +312,8 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                       to_string(panels.lhs), lhs.name));
     }
     const int kr = is_float(rhs) ? panels.kr : 1;
-    return {float_layout(Side::lhs, lhs, panels.lhs, kr),
-            is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs, kr)
+    return {float_layout(Side::lhs, lhs, panels.lhs, kr, lhs),
+            is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs, kr, lhs)
                           : rhs_layout(lhs, rhs, contract, panels, block)};
   }
   LayoutPair layouts = {lhs_layout(lhs, isa, contract, panels, block),

@@ -78,15 +78,13 @@ bool is_static(const Format& format) {
 }
 
 bool is_packed(const Format& lhs) {
-  return !is_float(lhs) || lhs.element == ElementType::bf16;
+  return lhs.element != ElementType::f32;
 }
 
 bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_channel = rhs.scales == Granularity::channel;
-  if (lhs.element == ElementType::bf16) return rhs.element == ElementType::bf16;
-  if (is_float(lhs))
-    return lhs.element == ElementType::f32 &&
-           (is_float(rhs) || (by_channel && !rhs.has_zero_point));
+  if (is_float(lhs) && is_packed(lhs)) return rhs.element == lhs.element;
+  if (is_float(lhs)) return is_float(rhs) || (by_channel && !rhs.has_zero_point);
   if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
   if (is_static(lhs)) return by_channel;
   if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;

@@ -20,6 +20,7 @@ constexpr ElementType f32 = ElementType::f32;
 constexpr Extent one{1};
 constexpr Extent two{2};
 constexpr Extent lanes{0, 1, 4};      ///< one row or column in each lane of 32 bits
+constexpr Extent halves{0, 1, 2};     ///< one in each of 16 bits
 constexpr Extent two_lanes{0, 2, 4};  ///< the same of two vectors
 constexpr Extent raw{0, 2, 0};        ///< what is left of two vectors at depth kr
 constexpr Extent tile_rows{0, 0, 1, Extent::Tile::rows};
@@ -114,6 +115,11 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, bf16, Contraction::mmla},
       {outer, own, bf16, true, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
        none, false, false, bf16, Contraction::outer},
+      // Both in f16, whose products are f32.
+      {fma, own, f16, true, {{OpCode::fma_lo_f16}, {OpCode::fma_hi_f16}}, {1}, one, halves,
+       none, false, false, f16, Contraction::fma_halves},
+      {outer, own, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
+       none, false, false, f16, Contraction::outer},
       // Codes with an lhs of f32: the layouts of dot, whose lanes hold several values of k.
       {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
        lanes, none, true, false, f32, Contraction::fma},

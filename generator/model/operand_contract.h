@@ -31,6 +31,7 @@ enum class Contraction {
   dot_groups,  ///< sums in rows of accumulator tiles
   mmla,
   fma,
+  fma_halves,  ///< of operands of 16 bits, sums of 32
   outer,
   tile_dot  ///< tiles on either side, too
 };

@@ -23,6 +23,12 @@ OP(cvt_f16_f32, "f16 -> f32", "", CONVERT(uint16_t, half_to_float(x)), .lengths 
 OP(cvt_bf16_f32, "bf16 -> f32", "", CONVERT(uint16_t, uint32_t{x} << 16), .lengths = Lengths::lanes)
 /* to nearest even; a NaN becomes a quiet one */
 OP(cvt_f32_f16, "f32 -> f16", "", CONVERT(float, float_to_half(x)), .lengths = Lengths::lanes)
+/* the lower or upper half of each segment of a times 16-bit element #i of that segment of b, added
+   to c: products of f16 are exact in f32 */
+OP(fma_lo_f16, "f16 f16 f32 -> f32", "i", VECTOR(fma_f16(s, to, 0)), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 7}, .work = Work::products)
+OP(fma_hi_f16, "f16 f16 f32 -> f32", "i", VECTOR(fma_f16(s, to, 4)), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 7}, .work = Work::products)
 /* two products of neighbors added to a, the second first, each by one fma; of all numbers the
    denormal ones are 0 (x86 vdpbf16ps) */
 OP(dot2_bf16, "f32 bf16 bf16 -> f32", "", VECTOR(dot2_bf16(s, to, dot2_fused, same_lane)),

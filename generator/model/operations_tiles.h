@@ -18,6 +18,9 @@ OP(outer_f32, "tile_f32 f32 f32 p p -> tile_f32", "", add_outer_product_f32,
 /* the same of floats of 16 bits, two deep, each like dot2_bf16_odd */
 OP(outer_bf16_odd, "tile_f32 bf16 bf16 p p -> tile_f32", "", add_outer_product_bf16,
    .work = Work::outer_products)
+/* those of f16: the sum of both products is rounded once, and then added */
+OP(outer_f16, "tile_f32 f16 f16 p p -> tile_f32", "", add_outer_product_f16,
+   .work = Work::outer_products)
 /* row number (scalar) of a tile of 32-bit elements */
 OP(tile_row, "tile row -> v", "", tile_row)
 /* dot4_s8s8_lane of b, c, d, e with f added to rows 0, R/4, R/2 and 3R/4 of a tile of R rows; the

@@ -3,7 +3,14 @@
 #include "internal.h"
 
 /* Bits of AT_HWCAP and AT_HWCAP2. */
-enum { BIT_ASIMD = 1, BIT_ASIMDHP = 10, BIT_CPUID = 11, BIT_ASIMDDP = 20, BIT_SVE = 22 };
+enum {
+  BIT_ASIMD = 1,
+  BIT_ASIMDHP = 10,
+  BIT_CPUID = 11,
+  BIT_ASIMDDP = 20,
+  BIT_SVE = 22,
+  BIT_ASIMDFHM = 23
+};
 enum { BIT2_SVE2 = 1, BIT2_I8MM = 13, BIT2_BF16 = 14, BIT2_SME = 23, BIT2_SME2 = 37 };
 
 tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
@@ -16,7 +23,7 @@ tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2) {
       {hwcap, BIT_ASIMDDP, TW_FEATURE_DOTPROD}, {hwcap, BIT_SVE, TW_FEATURE_SVE},
       {hwcap2, BIT2_SVE2, TW_FEATURE_SVE2},     {hwcap2, BIT2_I8MM, TW_FEATURE_I8MM},
       {hwcap2, BIT2_BF16, TW_FEATURE_BF16},     {hwcap2, BIT2_SME, TW_FEATURE_SME},
-      {hwcap2, BIT2_SME2, TW_FEATURE_SME2},
+      {hwcap2, BIT2_SME2, TW_FEATURE_SME2},     {hwcap, BIT_ASIMDFHM, TW_FEATURE_FHM},
   };
   tw_features features = 0;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {

@@ -15,6 +15,8 @@ static const struct {
     {"hw.optional.arm.FEAT_FP16", TW_FEATURE_FP16},
     {"hw.optional.neon_fp16", TW_FEATURE_FP16}, /* before macOS 12 */
     {"hw.optional.arm.FEAT_BF16", TW_FEATURE_BF16},
+    {"hw.optional.arm.FEAT_FHM", TW_FEATURE_FHM},
+    {"hw.optional.armv8_2_fhm", TW_FEATURE_FHM}, /* before macOS 12 */
     {"hw.optional.arm.FEAT_SME", TW_FEATURE_SME},
     {"hw.optional.arm.FEAT_SME2", TW_FEATURE_SME2},
 };

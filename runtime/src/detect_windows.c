@@ -6,7 +6,8 @@
 #include "internal.h"
 
 /* By the numbers that IsProcessorFeaturePresent takes: headers may be older than the CPU. Vectors
- * of SVE and SME are left out: the system does not say how long they are. */
+ * of SVE and SME are left out: the system does not say how long they are; fmlal is: it has no
+ * number. */
 static const struct {
   unsigned number;
   tw_features bit;

@@ -24,6 +24,7 @@ static const struct {
     {"i8mm", TW_FEATURE_I8MM},
     {"fp16", TW_FEATURE_FP16},
     {"bf16", TW_FEATURE_BF16},
+    {"fhm", TW_FEATURE_FHM},
     {"sve", TW_FEATURE_SVE},
     {"sve2", TW_FEATURE_SVE2},
     {"sme", TW_FEATURE_SME},

@@ -243,7 +243,7 @@ kernels:
                                                                     << ran.output;
   };
   expect(R"(\| family +\| avx512f +\| avx512_vnni \| neon +\| neon_i8mm \|)");
-  expect(R"(\| `matmul_clamp_f32_f32_f16p` +\| A1p +\| avx512f \(1\) \| Cp +\| neon \(1\) +\|)");
+  expect(R"(\| `matmul_clamp_f32_f32_f16p` +\| A1P +\| avx512f \(1\) \| CP +\| neon \(1\) +\|)");
   expect(R"(1\. technique fma may do it; no spec asks for that)");
   expect(R"(2\. no instruction of it multiplies what qai8dx and qsi4cx are packed as)");
   expect(R"(qsi4cxp` +\| - \(2\) +\| CAP +\| - \(2\) +\| CAP +\|)");

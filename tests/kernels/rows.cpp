@@ -63,6 +63,7 @@ const std::vector<Feature>& known_features() {
                                             {TW_FEATURE_FP16, (first & HWCAP_ASIMDHP) != 0},
                                             {TW_FEATURE_I8MM, (second & HWCAP2_I8MM) != 0},
                                             {TW_FEATURE_BF16, (second & HWCAP2_BF16) != 0},
+                                            {TW_FEATURE_FHM, (first & HWCAP_ASIMDFHM) != 0},
                                             {TW_FEATURE_SVE, (first & HWCAP_SVE) != 0},
                                             {TW_FEATURE_SVE2, (second & HWCAP2_SVE2) != 0},
                                             {TW_FEATURE_SME, (second >> 23 & 1) != 0},

@@ -106,8 +106,11 @@ const std::vector<Problem> problems = {
     {"avx512f", "f32", Technique::fma, 32, 1, rows(64), 4},
     {"neon", "f32", Technique::fma, 24, 1, rows(16), 8},
     {"avx2", "f32", Technique::fma, 16, 1, columns(32), 0},
-    {"avx2", "f16", Technique::fma, 16, 1, rows(32), 6},
-    {"avx512f", "f16", Technique::fma, 32, 1, rows(64), 3},
+    // Two moves more than where the segments of several rows are loaded into one vector, which
+    // takes two and four times as many loads and was slower (measured on Zen 4: 94 and 62 % of a
+    // copy's speed, these 98 and 100 %).
+    {"avx2", "f16", Technique::fma, 16, 1, rows(32), 8},
+    {"avx512f", "f16", Technique::fma, 32, 1, rows(64), 5},
     {"neon", "f16", Technique::fma, 8, 1, rows(16), 12}};
 
 TEST(Relayout, TakesNoMoreThanByHand) {
@@ -131,7 +134,7 @@ TEST(Relayout, NoneWhereVectorsAreTooFew) {
   Isa few = isa("avx2");
   for (RegisterFile& file : few.files) {
     if (file.kind != Kind::vector) continue;
-    for (auto& [view, names] : file.views) names.resize(8);
+    for (auto& [view, names] : file.views) names.resize(4);
   }
   const Layout layout = choose_layouts(*find_format("f32"), *find_format("f32"), Technique::fma,
                                        isa("avx2"), {0, 16, 1})

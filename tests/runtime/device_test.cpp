@@ -36,6 +36,7 @@ TEST(Device, Aarch64FeaturesFollowTheKernelsBits) {
   EXPECT_EQ(tw_aarch64_features(1U << 1, 0), TW_FEATURE_NEON);
   EXPECT_EQ(tw_aarch64_features(1U << 1 | 1U << 20 | 1U << 10, 0), kDotprod | TW_FEATURE_FP16);
   EXPECT_EQ(tw_aarch64_features(1U << 1, 1U << 13), kI8mm);
+  EXPECT_EQ(tw_aarch64_features(1U << 23, 0), TW_FEATURE_FHM);
   EXPECT_EQ(tw_aarch64_features(1U << 22, uint64_t{1} << 37 | 1U << 23 | 1U << 1 | 1U << 14),
             TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_SME | TW_FEATURE_SME2 | TW_FEATURE_BF16);
 }

@@ -44,6 +44,7 @@ Answers apple_m4() {
            {"hw.optional.arm.FEAT_I8MM", 1},
            {"hw.optional.arm.FEAT_FP16", 1},
            {"hw.optional.arm.FEAT_BF16", 1},
+           {"hw.optional.arm.FEAT_FHM", 1},
            {"hw.optional.arm.FEAT_SME", 1},
            {"hw.optional.arm.FEAT_SME2", 1},
            {"hw.optional.arm.sme_max_svl_b", 64},
@@ -66,7 +67,7 @@ TEST(Apple, LevelsOfPerformanceAreClusters) {
   describe(device, apple_m4());
   EXPECT_STREQ(device.name, "Apple M4");
   EXPECT_EQ(device.features, kI8mm | TW_FEATURE_DOTPROD | TW_FEATURE_FP16 | TW_FEATURE_BF16 |
-                                 TW_FEATURE_SME | TW_FEATURE_SME2);
+                                 TW_FEATURE_FHM | TW_FEATURE_SME | TW_FEATURE_SME2);
   EXPECT_EQ(device.streaming_vector_bytes, 64U);
   EXPECT_EQ(device.vector_bytes, 0U);
   ASSERT_EQ(device.cluster_count, 2U);

@@ -83,7 +83,7 @@ TEST(DeviceText, CoreOfACluster) {
   EXPECT_EQ(core.l1, 64U << 10);
   EXPECT_EQ(core.l2, 1U << 20);
   EXPECT_EQ(core.l3, 4U << 20);
-  EXPECT_EQ(core.features, "neon dotprod i8mm fp16 bf16 sve sve2");
+  EXPECT_EQ(core.features, "neon dotprod i8mm fp16 bf16 sve sve2 fhm");
   EXPECT_EQ(core.vector, 16U);
   EXPECT_EQ(core.streaming, 0U);
   const Core zen = core_of(saved_device("zen_4"), 0);

@@ -31,6 +31,7 @@ typedef uint64_t tw_features;
 #define TW_FEATURE_SVE2 ((tw_features)1 << 38)
 #define TW_FEATURE_SME ((tw_features)1 << 39)
 #define TW_FEATURE_SME2 ((tw_features)1 << 40)
+#define TW_FEATURE_FHM ((tw_features)1 << 41)
 /* A feature this build has no name for: never present. */
 #define TW_FEATURE_UNKNOWN ((tw_features)1 << 63)
 
