@@ -11,8 +11,8 @@
 // into lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (2f0b265fcbdb43a4)
 //          | 32 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c08ccfd68d31c6c9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (715dc70483a86ac4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

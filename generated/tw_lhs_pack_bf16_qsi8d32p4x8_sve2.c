@@ -4,12 +4,15 @@
 // packs the lhs from bf16: sve2
 // into lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b] (869cd4ac61b8b6cf)
 //          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
+// into lhs i8 m4 kr8 k%32 b32 [data/b|sums:i32*-1x2/b|scales:f32x2/b] (f2bc219097db2854)
+//          | 32 x k bits of codes | 8 i32 x sums a block | 8 f32 x scales a block |
 // into lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b] (2823fc7f85835b23)
 //          | 32 x k bits of codes | 8 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fa18921a056eb94f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (69530ec4f0b30725)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (715dc70483a86ac4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

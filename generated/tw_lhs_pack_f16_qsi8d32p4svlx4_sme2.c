@@ -11,8 +11,8 @@
 // into lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b] (152c845d0c814c5a)
 //          | 32svl x k bits of codes | 4svl f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (69530ec4f0b30725)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (715dc70483a86ac4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -19,10 +19,10 @@
 // into lhs i8 m4 kr4 k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b] (e4a0a9d28b18e72a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fa18921a056eb94f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (c08ccfd68d31c6c9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (69530ec4f0b30725)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (715dc70483a86ac4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

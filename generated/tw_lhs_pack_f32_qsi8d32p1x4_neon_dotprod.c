@@ -19,9 +19,9 @@
 // into lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b] (9c962183d42934ce)
 //          | 8 x k bits of codes | 1 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fa18921a056eb94f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (69530ec4f0b30725)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (715dc70483a86ac4)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

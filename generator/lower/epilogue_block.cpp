@@ -13,6 +13,7 @@
 
 #include "lower/tile.h"
 #include "lower/widen.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 
@@ -43,6 +44,15 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   return widened(t.b, packed, type, name, Role::operand);
 }
 
+std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout) {
+  const Value all = code_bytes(t, layout, t.b.arg(ArgField::block));
+  for (Value& cursor : cursors) {
+    cursor = t.b.op(OpCode::iadd, {cursor, all}, {}, "end", Role::address);
+    cursor = t.b.add(cursor, codes_in_block(layout));
+  }
+  return cursors;
+}
+
 Value count_blocks(const Tile1& t, const std::string& name) {
   if (t.blocks != no_value) return t.blocks;
   const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.block));
@@ -69,20 +79,10 @@ std::vector<Place> all_in_block(const Tile1& t, const std::vector<Value>& lhs, F
 std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
                                const std::vector<Value>& lhs) {
   std::vector<Start> starts;
-  if (field_index(t.v.lhs, FieldKind::sums) >= 0) {
+  if (contract_of(t.v).low_unsigned) {
     for (const Place& at : all_in_block(t, lhs, FieldKind::sums)) starts.push_back({at});
   }
   return multiplier.start(t, starts);
-}
-
-/// Where a long block's codes end.
-std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout) {
-  const Value all = code_bytes(t, layout, t.b.arg(ArgField::block));
-  for (Value& cursor : cursors) {
-    cursor = t.b.op(OpCode::iadd, {cursor, all}, {}, "end", Role::address);
-    cursor = t.b.add(cursor, codes_in_block(layout));
-  }
-  return cursors;
 }
 
 /// A field of a block's columns, as the multiplier wants it.

@@ -119,10 +119,15 @@ class Mmla : public Multiplier {
   }
 
   std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows) override {
-    if (!raw_) return Multiplier::negated_sums(t, rows);
+    if (!is_segment(t)) return Multiplier::negated_sums(t, rows);
     std::vector<Value> all;
     for (size_t r = 0; r < rows.size(); r += 2) {
       const Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
+      if (!raw_) {
+        const Value real = t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand);
+        all.insert(all.end(), static_cast<size_t>(halves_), real);
+        continue;
+      }
       const auto [high, low] = raw_negated_sums(t, start, base_);
       for (int64_t i = 0; i < halves_; i += 2) all.insert(all.end(), {high, low});
     }

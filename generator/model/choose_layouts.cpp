@@ -71,6 +71,7 @@ bool starts_are_vectors(const Isa& isa, const OperandContract& wants, int block)
 Field sums_field(const Isa& isa, const OperandContract& wants, const Panels& panels, int block) {
   Field sums{FieldKind::sums, ElementType::i32, 1, 1, block != 0};
   if (block != 0 || loads_starts(wants)) sums.factor = start_factor(wants, panels.kr);
+  if (!wants.low_unsigned) sums.factor = -1;  // of zero points only
   if (block == 0) return sums;
   const bool pairs = wants.code() == OpCode::mmla_s8s8;  // a 2x2 accumulator
   sums.repeat = pairs ? 2 : 1;
@@ -85,8 +86,8 @@ Field sums_field(const Isa& isa, const OperandContract& wants, const Panels& pan
 }
 
 /// `block`: of the weights, whose sums over a block are taken one by one.
-Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& wants,
-                  const Panels& panels, int block) {
+Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
+                  const OperandContract& wants, const Panels& panels, int block) {
   Layout layout;
   layout.side = Side::lhs;
   layout.element = wants.lhs_kept;
@@ -97,7 +98,7 @@ Layout lhs_layout(const Format& format, const Isa& isa, const OperandContract& w
   const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
   const Field sums = sums_field(isa, wants, panels, block);
   layout.fields = {data};
-  if (wants.low_unsigned) {
+  if (wants.low_unsigned || (block != 0 && rhs.has_zero_point)) {
     const bool first = starts_are_vectors(isa, wants, block);
     layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
@@ -291,8 +292,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract =
       own ? own_contract(lhs, rhs, technique, isa) : kleidiai_contract(lhs, rhs, technique, isa);
-  if (block != 0 && rhs.has_zero_point &&
-      (technique == Technique::outer || !contract.low_unsigned)) {
+  if (block != 0 && rhs.has_zero_point && technique == Technique::outer) {
     throw std::invalid_argument(
         fmt::format("zero points in blocks are not possible with technique {} on {}: its "
                     "activations keep no sums of blocks that it could take them with",
@@ -316,7 +316,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
             is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs, kr, lhs)
                           : rhs_layout(lhs, rhs, contract, panels, block)};
   }
-  LayoutPair layouts = {lhs_layout(lhs, isa, contract, panels, block),
+  LayoutPair layouts = {lhs_layout(lhs, rhs, isa, contract, panels, block),
                         rhs_layout(lhs, rhs, contract, panels, block)};
   if (contract.contraction == Contraction::tile_dot) fill_tiles(layouts, isa, contract);
   return layouts;

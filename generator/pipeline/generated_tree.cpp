@@ -105,27 +105,41 @@ class TreeMaker {
           places_.emplace(intrinsics_name(*variant), to_string(variant->where));
       earlier.push_back(is_new ? "" : known->second);
     }
+    const std::vector<std::vector<size_t>> shares = sharing_code(its);
     std::vector<Kernels> made(its.size());
-    for_each_in_parallel(its.size(), [&](size_t i) {
-      if (!earlier[i].empty()) {
-        throw SpecError(its[i]->where, fmt::format("kernel {} stands at {} already",
-                                                   intrinsics_name(*its[i]), earlier[i]));
+    for_each_in_parallel(shares.size(), [&](size_t share) {
+      std::optional<Compiled> compiled;
+      for (const size_t i : shares[share]) {
+        if (!earlier[i].empty()) {
+          throw SpecError(its[i]->where, fmt::format("kernel {} stands at {} already",
+                                                     intrinsics_name(*its[i]), earlier[i]));
+        }
+        made[i] = make_kernels_or_fail(*its[i], origin, compiled);
       }
-      made[i] = make_kernels_or_fail(*its[i], origin);
     });
     for (Kernels& kernels : made) {
       for (Kernel& kernel : kernels) add(std::move(kernel));
     }
   }
 
-  /// Rows of long blocks share their code, which then is the same.
-  void add(Kernel kernel) {
-    const auto [known, is_new] = codes_.emplace(kernel.entry.symbol, kernel.entry.content_hash);
-    if (is_new) {
-      tree_.files.push_back(std::move(kernel.file));
-    } else if (known->second != kernel.entry.content_hash) {
-      throw std::logic_error(kernel.entry.name + ": its blocks need code of their own");
+  /// Variants that differ in nothing but the length of long blocks, which code reads from its
+  /// arguments: by their numbers, in the order of the first of each.
+  static std::vector<std::vector<size_t>> sharing_code(
+      const std::vector<const Variant*>& variants) {
+    std::map<std::pair<std::string, bool>, size_t> numbers;
+    std::vector<std::vector<size_t>> shares;
+    for (size_t i = 0; i < variants.size(); ++i) {
+      const auto code = std::pair(variants[i]->code_name(), prints_assembly(*variants[i]));
+      const auto [number, is_new] = numbers.emplace(code, shares.size());
+      if (is_new) shares.emplace_back();
+      shares[number->second].push_back(i);
     }
+    return shares;
+  }
+
+  /// Of rows that share their code, the first one brings the file.
+  void add(Kernel kernel) {
+    if (codes_.insert(kernel.entry.symbol).second) tree_.files.push_back(std::move(kernel.file));
     registry_.kernels.push_back(std::move(kernel.entry));
   }
 
@@ -138,9 +152,12 @@ class TreeMaker {
     return cores_.emplace(wanted, read_core(options_.templates_dir, wanted)).first->second;
   }
 
-  Kernels make_kernels_or_fail(const Variant& variant, const SpecFile& origin) {
+  /// `compiled`: the code, made here if it is none yet.
+  Kernels make_kernels_or_fail(const Variant& variant, const SpecFile& origin,
+                               std::optional<Compiled>& compiled) {
     try {
-      return make_kernels(variant, origin);
+      if (!compiled) compiled = compile(variant, core(variant));
+      return make_kernels(variant, *compiled, origin);
     } catch (const SpecError&) {
       throw;
     } catch (const std::runtime_error& error) {  // the table lacks something
@@ -149,9 +166,8 @@ class TreeMaker {
   }
 
   /// The kernels of one variant: one per printer.
-  Kernels make_kernels(const Variant& variant, const SpecFile& origin) {
+  Kernels make_kernels(const Variant& variant, const Compiled& compiled, const SpecFile& origin) {
     const CoreModel& model = core(variant);
-    const Compiled compiled = compile(variant, model);
     KernelEntry entry;
     entry.variant = &variant;
     entry.spec = fmt::format("{}:{}:{}", origin.name, variant.where.line, variant.where.column);
@@ -284,7 +300,7 @@ class TreeMaker {
   std::mutex guards_cores_;
   std::map<std::string, CoreModel> cores_;
   std::map<std::string, std::string> places_;  ///< kernel -> where it stands
-  std::map<std::string, uint64_t> codes_;      ///< of kernels, by symbol
+  std::set<std::string> codes_;                ///< of kernels, by symbol
   std::deque<Variant> variants_;               ///< the registry points into it
   std::vector<PackerSource> packers_;
   std::vector<SpecFile> spec_files_;

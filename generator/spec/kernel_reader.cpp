@@ -274,12 +274,15 @@ void check_tile(const YamlNode& node, Length tile, Length panel, std::string_vie
 
 void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
   if (layouts.rhs.block != 0) {
-    const int legal = has_long_blocks(layouts.rhs) ? long_block_step : layouts.rhs.block;
-    if (choice.unroll_k != nullptr && choice.knobs.unroll_k != legal) {
-      choice.unroll_k->fail(fmt::format("unroll_k {} is not possible with blocks of {}: {} is",
-                                        choice.knobs.unroll_k, layouts.rhs.block, legal));
+    const bool is_long = has_long_blocks(layouts.rhs);
+    const int usual = is_long ? long_block_step : layouts.rhs.block;
+    const int asked = choice.unroll_k != nullptr ? choice.knobs.unroll_k : usual;
+    if (asked != usual && !(is_long && asked == shortest_block)) {
+      choice.unroll_k->fail(fmt::format("unroll_k {} is not possible with blocks of {}: {}{} is",
+                                        asked, layouts.rhs.block, usual,
+                                        is_long ? fmt::format(", or {},", shortest_block) : ""));
     }
-    choice.knobs.unroll_k = legal;
+    choice.knobs.unroll_k = asked;
     return;
   }
   const bool rows = is_float(layouts.lhs.element);  // end where k does

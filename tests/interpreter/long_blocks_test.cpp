@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "emit/c_printer.h"
 #include "emit/explain.h"
 #include "interpreter/random_variant.h"
 #include "interpreter/run_program.h"
@@ -67,6 +68,20 @@ TEST_P(LongBlocks, LargestSumsAreExact) {
       EXPECT_EQ(run_and_compare(compiled.lowered, call, false), "") << lhs << ' ' << code;
       EXPECT_EQ(run_and_compare(*compiled.allocated, call, true), "") << lhs << ' ' << code;
     }
+  }
+}
+
+/// What the generator makes one file of for all lengths.
+TEST_P(LongBlocks, ShareTheirCode) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam().isa);
+  const CoreModel core = read_core(templates, isa.default_core);
+  for (const char* lhs : {"qai8dx", "qsi8d32"}) {
+    const Variant shorter = variant_of(GetParam(), isa, lhs, 64);
+    const Variant longer = variant_of(GetParam(), isa, lhs, 4096);
+    EXPECT_EQ(shorter.code_name(), longer.code_name());
+    EXPECT_EQ(print_c_function(compile(shorter, core).ordered, "code", false),
+              print_c_function(compile(longer, core).ordered, "code", false));
   }
 }
 
