@@ -1,6 +1,8 @@
 // Floats on the left, and on the right floats, or codes with one scale per output channel:
 //   out = clamp(sum a w + bias)
 //   out = clamp((sum a q) * scale + bias)
+// or with scales, and maybe zero points, per block of k, which weights are made with:
+//   out = clamp(sum a ((q - zero point) * scale) + bias)
 // Rows of the lhs are the user's own: no value beyond k is read, so the rest that does not fill an
 // iteration goes one k at a time, of codes a lane's bytes one after the other. Accumulator tiles
 // want columns of the lhs, so its panels are packed.
@@ -50,9 +52,40 @@ std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multipl
   return state.carried;
 }
 
+std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
+  multiplier.prepare(t);
+  const Layout& weights = *t.rhs.layout;
+  const Value beyond = scales_beyond_codes(t);
+  const auto begin = [&](std::vector<Value> rhs) {
+    if (has_long_blocks(weights)) rhs = ends_of_codes(t, rhs, weights);
+    if (beyond != no_value) {
+      rhs[0] = t.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
+    }
+    multiplier.begin_block(t, rhs);
+  };
+  const auto step = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
+    if (!has_long_blocks(weights) && g == 0) begin(rhs);
+    multiplier.step(t, lhs, rhs, g, acc);
+    return acc;
+  };
+  const KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, {})};
+  const int64_t group = multiplier.group();
+  if (!has_long_blocks(weights)) {
+    const int64_t k = weights.block;
+    return k_loop(t, {count_blocks(t), k, k / group, true}, state, step).carried;
+  }
+  return block_loop(t, t.blocks, state,
+                    [&](KState& block) {
+                      begin(block.rhs);
+                      return k_of_block(t, block, group, block.carried, step);
+                    })
+      .carried;
+}
+
 }  // namespace
 
 Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
+  if (t.rhs.layout->block != 0) return multiplier.finish(t, multiply_blocks(t, multiplier));
   return multiplier.finish(t, multiply_rows(t, multiplier, single));
 }
 

@@ -1,5 +1,7 @@
 // Technique `fma`: every 32-bit lane is one output column, every step multiplies one k. Sums are
 // f32, added to in the order of k (with several sets of accumulators: each in the order of its k).
+// Codes with scales per block of k become weights before they are multiplied:
+//   w = (float(code) - zero point) * scale
 #include <fmt/format.h>
 
 #include <map>
@@ -16,11 +18,26 @@ namespace {
 /// column: one code goes to the top of the lane, and back with its sign.
 class Weights {
  public:
-  explicit Weights(const Layout& rhs) : rhs_(rhs), group_(first_k(rhs, 1)) {}
+  explicit Weights(const Layout& rhs) : rhs_(rhs), group_(depth_codes(rhs) * rhs.order.distance) {}
 
   void prepare(const Tile1& t) {
     const auto signs = is_float(rhs_.element) ? 0 : static_cast<uint32_t>(offset_bits(rhs_));
     if (signs != 0) signs_ = splat32(t.b, signs * 0x01010101U, "signs", Role::mask);
+  }
+
+  void begin_block(const Tile1& t, const std::vector<Value>& rhs) {
+    scales_ = column_scales(t, rhs, FieldKind::scales);
+    const bool has_zeros = field_index(rhs_, FieldKind::zero_points) >= 0;
+    if (has_zeros) zeros_ = column_scales(t, rhs, FieldKind::zero_points);
+  }
+
+  /// The value of k whose turn is `i`: codes go as they lie, so that those of a byte follow each
+  /// other.
+  [[nodiscard]] int64_t k_of(int64_t i) const {
+    const int64_t kr = rhs_.order.kr;
+    const int64_t codes = depth_codes(rhs_) * kr;  // of a column in a vector
+    const int64_t part = i % group_ / codes * kr + i % kr;
+    return i - i % group_ + i % codes / kr * rhs_.order.distance + part;
   }
 
   /// Of vector j of the tile.
@@ -30,13 +47,14 @@ class Weights {
     const int64_t raw = j % t.rhs.rows / (two_columns ? 2 : 1);
     const Length bytes =
         lanes_bytes(t.b.isa(), is_float(rhs_.element) ? rhs_.element : ElementType::i32);
-    const Length at = code_offset(rhs_, 0, k - k % group_) + bytes * raw;
+    const Length at = code_offset(rhs_, 0, k) + bytes * raw;
     const std::string name = fmt::format("w_{}", j);
     const auto load = [&] {
       return t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, name, Role::operand);
     };
     if (is_float(rhs_.element)) return widened(t.b, load(), rhs_.element, name, Role::operand);
-    Value& codes = loaded_.emplace(std::tuple{cursor, raw, k / group_}, no_value).first->second;
+    Value& codes =
+        loaded_.emplace(std::tuple{cursor, raw, group_of(rhs_, k)}, no_value).first->second;
     if (codes == no_value) {
       codes = load();
       if (signs_ != no_value) {
@@ -44,11 +62,18 @@ class Weights {
       }
     }
     // The first of two columns, the second of two parts of a group.
-    const bool high = two_columns ? j % 2 == 0 : k % group_ >= rhs_.order.kr;
-    return real(t, codes, k % rhs_.order.kr * 8 + (high ? 4 : 0), name);
+    const bool high = two_columns ? j % 2 == 0 : k % group_ >= rhs_.order.distance;
+    return scaled(t, real(t, codes, k % rhs_.order.kr * 8 + (high ? 4 : 0), name), j, name);
   }
 
  private:
+  static std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& rhs,
+                                          FieldKind kind) {
+    std::vector<Value> vectors;
+    for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
+    return vectors;
+  }
+
   /// Of the code that begins with this bit of every lane.
   Value real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const {
     const int width = bits(rhs_.element);
@@ -61,11 +86,22 @@ class Weights {
     return t.b.op(OpCode::cvt_i32_f32, {code}, {}, name, Role::operand);
   }
 
+  /// By the scale of its block, if codes have those.
+  [[nodiscard]] Value scaled(const Tile1& t, Value code, int64_t j, const std::string& name) const {
+    if (scales_.empty()) return code;
+    const auto column = static_cast<size_t>(j);
+    if (!zeros_.empty()) {
+      code = t.b.op(OpCode::fsub, {code, zeros_[column]}, {}, name, Role::operand);
+    }
+    return t.b.op(OpCode::fmul, {code, scales_[column]}, {}, name, Role::operand);
+  }
+
   const Layout& rhs_;
-  int64_t group_;           ///< values of k in a lane
+  int64_t group_;           ///< values of k whose codes share bytes
   Value signs_ = no_value;  ///< of unsigned codes: bits that differ from signed ones
-  /// Codes, by cursor, vector behind it and group.
+  /// Codes, by cursor, vector behind it and group of kr.
   std::map<std::tuple<Value, int64_t, int64_t>, Value> loaded_;
+  std::vector<Value> scales_, zeros_;  ///< of the block's columns
 };
 
 class Fma : public Multiplier {
@@ -81,6 +117,10 @@ class Fma : public Multiplier {
 
   void prepare(const Tile1& t) override { weights_.prepare(t); }
 
+  void begin_block(const Tile1& t, const std::vector<Value>& rhs) override {
+    weights_.begin_block(t, rhs);
+  }
+
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& /*none*/) override {
     std::vector<Value> all;
     for (int64_t i = 0; i < sets_ * rows_ * vectors_; ++i) {
@@ -94,7 +134,8 @@ class Fma : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    depth_ > 1 ? step_lanes(t, lhs, rhs, g, acc) : step_one(t, lhs, rhs, g, acc);
+    const int64_t k = weights_.k_of(g * depth_);
+    depth_ > 1 ? step_lanes(t, lhs, rhs, k, acc) : step_one(t, lhs, rhs, k, acc);
   }
 
   Rows finish(const Tile1& t, const std::vector<Value>& acc) override {
@@ -110,17 +151,17 @@ class Fma : public Multiplier {
   /// Several values of k of a row come with one load; each is then a lane of an operand. Rows are
   /// held, so weights come one vector at a time.
   void step_lanes(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
-                  int64_t g, std::vector<Value>& acc) {
+                  int64_t first, std::vector<Value>& acc) {
     std::vector<Value> lanes;
     for (int64_t r = 0; r < rows_; ++r) {
       const Place at{lhs[static_cast<size_t>(r / t.lhs.rows)],
-                     code_offset(*t.lhs.layout, r % t.lhs.rows, g * depth_)};
+                     code_offset(*t.lhs.layout, r % t.lhs.rows, first)};
       lanes.push_back(load_segment(t, at, fmt::format("a_{}", r), Role::operand));
     }
     for (int64_t i = 0; i < depth_ * vectors_; ++i) {
       const int64_t lane = i / vectors_;
       const int64_t j = i % vectors_;
-      const int64_t k = g * depth_ + lane;
+      const int64_t k = first + lane;
       const Value weights = weights_(t, rhs, j, k);
       for (int64_t r = 0; r < rows_; ++r) {
         Value& sum = accumulator(acc, k, r, j);

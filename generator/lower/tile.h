@@ -147,6 +147,8 @@ class Accumulation {
   virtual void prepare(const Tile1& t) = 0;
   /// Accumulators before the first step; `starts`: of each lhs row, empty when sums start at 0.
   virtual std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) = 0;
+  /// Before the steps of a block whose scales are the weights' own; `rhs`: as for column_scale().
+  virtual void begin_block(const Tile1& /*t*/, const std::vector<Value>& /*rhs*/) {}
   /// Multiplies group number `g` after the cursors (one per panel).
   virtual void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                     int64_t g, std::vector<Value>& accumulators) = 0;
@@ -237,6 +239,8 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
                    FieldKind kind = FieldKind::scales);
 /// Whether a field of long blocks stands behind their codes.
 bool is_behind_codes(const Layout& layout, FieldKind kind);
+/// Cursors from a long block's start to where its codes end.
+std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout);
 /// Values of k in blocks.
 Value count_blocks(const Tile1& t, const std::string& name = "blocks");
 

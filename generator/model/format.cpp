@@ -84,7 +84,8 @@ bool is_packed(const Format& lhs) {
 bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_channel = rhs.scales == Granularity::channel;
   if (is_float(lhs) && is_packed(lhs)) return rhs.element == lhs.element;
-  if (is_float(lhs)) return is_float(rhs) || (by_channel && !rhs.has_zero_point);
+  const bool by_block = rhs.scales == Granularity::block && !rhs.quantized_on_the_fly;
+  if (is_float(lhs)) return is_float(rhs) || by_block || (by_channel && !rhs.has_zero_point);
   if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
   if (is_static(lhs)) return by_channel;
   if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;

@@ -121,17 +121,17 @@ static const std::vector<OperandContract>& contracts() {
       {outer, own, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
        none, false, false, f16, Contraction::outer},
       // Codes with an lhs of f32: the layouts of dot, whose lanes hold several values of k.
-      {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
+      {fma, own, i8, true, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
        lanes, none, true, false, f32, Contraction::fma},
-      {fma, own, i8, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
+      {fma, own, i8, true, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
        lanes, none, true, false, f32, Contraction::fma},
-      {fma, own, i8, false, {{OpCode::fma}, {OpCode::shl, 32}}, {4}, one, lanes,
+      {fma, own, i8, true, {{OpCode::fma}, {OpCode::shl, 32}}, {4}, one, lanes,
        none, false, false, f32, Contraction::fma},
-      {fma, own, i4, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
+      {fma, own, i4, true, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,
        lanes, depth, true, true, f32, Contraction::fma},
-      {fma, own, i4, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
+      {fma, own, i4, true, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot2_s16}}, {4}, one,
        lanes, depth, true, true, f32, Contraction::fma},
-      {fma, own, i4, false, {{OpCode::fma}, {OpCode::xor_}, {OpCode::fma_lane}}, {4}, one, raw,
+      {fma, own, i4, true, {{OpCode::fma}, {OpCode::xor_}, {OpCode::fma_lane}}, {4}, one, raw,
        column, true, false, f32, Contraction::fma},
   };
   // clang-format on

@@ -17,6 +17,14 @@ const char* type_of(const tw_layout& layout) {
 FloatMatmul with_weights(const Matmul& problem, const tw_layout& rhs) {
   FloatMatmul floats{problem.m,    problem.n, problem.k,   problem.lhs, {},
                      problem.bias, {},        problem.min, problem.max};
+  const size_t blocks = rhs.block == 0 ? 1 : problem.k / rhs.block;
+  for (size_t i = 0; rhs.block != 0 && i < problem.rhs.size(); ++i) {
+    const size_t block = i / problem.k * blocks + i % problem.k / rhs.block;
+    const auto code = static_cast<float>(problem.rhs[i]);
+    const float steps = problem.zeros.empty() ? code : code - problem.zeros[block];
+    floats.rhs.push_back(steps * problem.scales[block]);
+  }
+  if (rhs.block != 0) return floats;
   if (!has_float_weights(rhs)) {
     floats.rhs.assign(problem.rhs.begin(), problem.rhs.end());
     floats.scales = problem.scales;
