@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "kleidiai/planned.h"
 #include "reference/half_reference.h"
-#include "tilewright/tilewright.hpp"
 
 namespace tw::test {
 namespace {
@@ -57,7 +57,6 @@ std::vector<float> ours(const Problem& p, float min, float max) {
   matmul.family = "matmul_clamp_f32_bf16p_bf16p";
   matmul.n = p.n;
   matmul.k = p.k;
-  const tilewright::Plan plan(tilewright::detect(), matmul);
   std::vector<uint16_t> halves;
   for (const float value : p.rhs) {
     halves.push_back(static_cast<uint16_t>(output_bits("bf16", value)));
@@ -69,39 +68,7 @@ std::vector<float> ours(const Problem& p, float min, float max) {
   weights.stride = p.n * sizeof(uint16_t);
   weights.bias = p.bias.data();
   weights.bias_count = p.n;
-  std::vector<uint8_t> rhs(tw_rhs_bytes(plan.get()));
-  for (size_t s = 0; s < tilewright::rhs_slices(plan.get()); ++s) {
-    EXPECT_EQ(tw_pack_rhs(plan.get(), &weights, rhs.data(), rhs.size(), s), TW_OK)
-        << tw_error_message();
-  }
-  auto rows = tilewright::sized<tw_lhs_source>();
-  rows.data = p.lhs.data();
-  rows.data_bytes = p.lhs.size() * sizeof(float);
-  rows.stride = p.k * sizeof(float);
-  size_t bytes = 0;
-  EXPECT_EQ(tw_lhs_bytes(plan.get(), p.m, &bytes), TW_OK);
-  std::vector<uint8_t> lhs(bytes);
-  for (size_t s = 0; s < tilewright::lhs_slices(plan.get(), p.m); ++s) {
-    EXPECT_EQ(tw_pack_lhs(plan.get(), p.m, &rows, lhs.data(), lhs.size(), s), TW_OK)
-        << tw_error_message();
-  }
-  std::vector<float> out(p.m * p.n);
-  auto args = tilewright::sized<tw_run_args>();
-  args.m = p.m;
-  args.lhs = lhs.data();
-  args.lhs_bytes = lhs.size();
-  args.rhs = rhs.data();
-  args.rhs_bytes = rhs.size();
-  args.dst = out.data();
-  args.dst_bytes = out.size() * sizeof(float);
-  args.dst_stride = p.n * sizeof(float);
-  args.clamp = 1;
-  args.min = min;
-  args.max = max;
-  for (size_t s = 0; s < tilewright::run_slices(plan.get(), p.m); ++s) {
-    EXPECT_EQ(tw_run(plan.get(), &args, s), TW_OK) << tw_error_message();
-  }
-  return out;
+  return planned_floats(matmul, weights, p.lhs, min, max);
 }
 
 /// What roundings may make of sums in two orders (docs/contracts.md).
