@@ -306,10 +306,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_panels(contract, isa, panels);
   if (!own) return kleidiai_layouts(lhs, rhs, panels);
   if (is_float(lhs)) {
-    if (contract.contraction == Contraction::fma && panels.lhs != Length{1}) {
-      throw std::invalid_argument(
-          fmt::format("lhs panel {} does not fit {}, which is not packed: 1 does",
-                      to_string(panels.lhs), lhs.name));
+    // Not packed, or read several values of k at a time.
+    if (technique == Technique::fma && panels.lhs != Length{1}) {
+      throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
+                                              to_string(panels.lhs), lhs.name));
     }
     const int kr = is_float(rhs) ? panels.kr : 1;
     return {float_layout(Side::lhs, lhs, panels.lhs, kr, lhs),

@@ -110,9 +110,16 @@ std::vector<Ground> grounds(const Isa& isa) {
   }
   std::vector<Ground> all;
   for (Technique technique : {Technique::fma, Technique::outer}) {
-    for (const char* weights : {"f32", "f16", "bf16", "qsi8cx", "qsi4cx"}) {
+    for (const char* weights :
+         {"f32", "f16", "bf16", "qsi8cx", "qsi4cx", "qsi4c32", "qai4c32", "qai8c32"}) {
       const Ground floats{&isa, technique, "f32", weights};
       if (possible(floats)) all.push_back(floats);
+    }
+  }
+  for (const Technique technique : techniques) {
+    for (const char* halves : {"f16", "bf16"}) {
+      const Ground both{&isa, technique, halves, halves};
+      if (possible(both)) all.push_back(both);
     }
   }
   for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer, Technique::tile}) {

@@ -33,7 +33,7 @@ bool floats(const Ground& ground) {
 
 /// Rows of the lhs as their user keeps them.
 bool unpacked(const Ground& ground) {
-  return floats(ground) && ground.technique != Technique::outer;
+  return !is_packed(*find_format(ground.lhs)) && ground.technique != Technique::outer;
 }
 
 std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
@@ -136,12 +136,13 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.knobs.unroll_k =
       ground.blocks() ? std::min(variant.rhs.block, random.of({32, 64})) : random.of({32, 64, 128});
   variant.knobs.unroll_k = std::max(variant.knobs.unroll_k, variant.lhs.k_multiple);
-  if (floats(ground)) {
+  if (floats(ground) && !ground.blocks()) {
     const auto group = static_cast<int>(first_k(variant.rhs, 1));  // more than 1: codes
     const int most = group == 1 ? 16 : 2;
     variant.knobs.unroll_k = group * std::min(most, random.of({1, 2, 4, 4, 8, 16}));
   }
-  variant.knobs.accumulators = ground.blocks() ? 1 : random.of({1, 1, 1, 2, 4, 8});
+  const bool one_set = ground.blocks() && !floats(ground);
+  variant.knobs.accumulators = one_set ? 1 : random.of({1, 1, 1, 2, 4, 8});
   variant.knobs.prefetch = static_cast<Prefetch>(random.between(0, 2));
   variant.knobs.paired_loads = random.between(0, 1) == 1;
   variant.print_assembly = ground.isa->can_print_assembly;
@@ -185,8 +186,12 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
       codes.rhs_zeros.push_back(rounded_to(type, random_real(random, -most, most)));
     }
   }
-  // Whole numbers, whose sums are exact in any order.
   if (is_float(*variant.family.lhs)) codes.lhs_scales.assign(codes.m, 1);
+  if (is_float(*variant.family.lhs) && codes.block != 0) {
+    // Of weights that are made with these, too.
+    for (float& zero : codes.rhs_zeros) zero = std::round(zero);
+    for (float& scale : codes.rhs_scales) scale = scale < 0x1.8p-7F ? 0x1p-7F : 0x1p-6F;
+  }
   if (is_float(*variant.family.rhs)) codes.rhs_scales.assign(codes.n, 1);
   for (size_t i = 0; i < codes.n; ++i) codes.bias.push_back(random_real(random, -3, 3));
   const std::string type(name(variant.family.dst));

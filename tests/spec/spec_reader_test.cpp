@@ -253,7 +253,7 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
             "s.yaml:6:28: technique dot does not multiply f32 with f32; legal here: fma, outer");
   EXPECT_EQ(error(floats + "  - {isa: wide, technique: fma, panels: {lhs: 4}, tile: {m: 4, n: 16}}"
                            "\n"),
-            "s.yaml:6:47: lhs panel 4 does not fit f32, which is not packed: 1 does");
+            "s.yaml:6:47: lhs panel 4 does not fit fma of f32: 1 does");
   const std::string bytes =
       "family: matmul_clamp_f32_f32_qsi8cxp\nlhs: {format: f32}\n"
       "rhs: {format: qsi8cx, from: nxk}\ndst: f32\nkernels:\n"
