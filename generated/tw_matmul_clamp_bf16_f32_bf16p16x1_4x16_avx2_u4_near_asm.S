@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 16 f32 x bias |
 // tile 4 x 16: needs 15 vector registers on avx2 (7 accumulators + 8 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_bf16p.yaml (54cac93136adaa37)
+// from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // again  tilewright generate
 //
 // Registers in loop k:

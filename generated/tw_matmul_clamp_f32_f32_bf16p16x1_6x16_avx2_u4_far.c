@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 16 f32 x bias |
 // tile 6 x 16: needs 16 vector registers on avx2 (11 accumulators + 5 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_bf16p.yaml (54cac93136adaa37)
+// from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

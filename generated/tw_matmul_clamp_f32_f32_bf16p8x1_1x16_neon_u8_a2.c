@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 8 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on neon (8 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_bf16p.yaml (54cac93136adaa37)
+// from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 32 i32 x sums | 32 f32 x scales | 32 f32 x bias |
 // tile 8 x 32: needs 22 vector registers on avx512_vnni (16 accumulators + 5 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (1d1a02d8ba1d9686)
+// from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
 // again  tilewright generate
 //
 // Registers in loop k:

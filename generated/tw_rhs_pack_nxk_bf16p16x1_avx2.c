@@ -5,7 +5,7 @@
 // into rhs bf16 n16 kr1 k%1 [data|bias:f32] (2d12349def2f408f)
 //          | 256 x k bits of codes | 16 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_bf16p.yaml (54cac93136adaa37)
+// from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -44,11 +44,14 @@ bool can_make(const Request& request, const Isa& isa) {
 /// Where its packer's instructions are from: its own ISA, or one that runs wherever it does.
 const Isa& isa_of(const Request& request, IsaLibrary& library) {
   if (can_make(request, request.isa)) return request.isa;
-  const bool quantized = is_quantized(request);
-  const bool arm = request.isa.architecture == "aarch64";
-  const Isa& other = library.get(quantized && arm ? "neon" : "scalar");
+  const bool lhs = request.layout.side == Side::lhs;
+  if (lhs && request.isa.architecture == "aarch64" && can_make(request, library.get("neon"))) {
+    return library.get("neon");
+  }
+  const Isa& other = library.get("scalar");
   // What is packed value by value ends in zeros.
-  const bool fits = quantized ? can_make(request, other) : request.layout.edge != Edge::last;
+  const bool fits =
+      is_quantized(request) ? can_make(request, other) : request.layout.edge != Edge::last;
   if (fits) return other;
   throw std::runtime_error(fmt::format("no packer for layout '{}' on {}: it lacks operations",
                                        canonical(request.layout), request.isa.name));
@@ -171,7 +174,7 @@ std::vector<PackerSource> make_packers(const std::vector<Variant>& variants,
   const CFileRules rules = read_c_file_rules(templates);
   for (const Variant& v : variants) {
     for (const ElementType from : v.family.lhs_from) {
-      if (is_unpacked(v.lhs)) continue;
+      if (is_unpacked(v.lhs) && from == v.lhs.element) continue;
       add_request(lhs,
                   {v.lhs, *v.isa, *v.family.lhs, v.style, std::string(source_name(from)), from},
                   v.family.name);

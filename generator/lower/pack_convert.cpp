@@ -17,11 +17,12 @@ ElementType type_of(const Source& source) {
 }  // namespace
 
 bool RowConverter::possible(const Layout& layout, const Source& source, const Isa& isa) {
-  const bool half = layout.element == ElementType::f16;
-  if (layout.element != ElementType::bf16 && !half) return false;
-  const bool rounds = isa.has(half ? OpCode::cvt_f32_f16 : OpCode::high_half) &&
-                      isa.has(OpCode::store, 0, lanes_bytes(isa, layout.element));
-  return rounds && type_of(source) == ElementType::f32 && !rows_are_k(source);
+  if (!is_float(layout.element) || !is_float(type_of(source)) || rows_are_k(source)) return false;
+  const bool makes =
+      layout.element == ElementType::f32 ||
+      isa.has(layout.element == ElementType::f16 ? OpCode::cvt_f32_f16 : OpCode::high_half);
+  return makes && isa.has(OpCode::store, 0, lanes_bytes(isa, layout.element)) &&
+         can_widen(isa, type_of(source));
 }
 
 int64_t RowConverter::tail_bytes(const Isa& isa) {
@@ -43,16 +44,19 @@ void RowConverter::convert(Value to, Value from, Value values) const {
   const Steps floats = float_steps(b_, {from, from_}, values, step, tail_);
   const int64_t converted = step * bits(to_) / 8;
   const Value whole = times(b_, over(b_, values, step), converted);
-  const Steps halves{to, plus(b_, {to, whole}, "behind"), converted};
-  for_steps(b_, values, step, {floats, halves}, {}, [&](const std::vector<Value>& now) {
+  const Steps others{to, plus(b_, {to, whole}, "behind"), converted};
+  for_steps(b_, values, step, {floats, others}, {}, [&](const std::vector<Value>& now) {
     int64_t i = 0;
     for (const Value x : load_floats(b_, now[0], step / b_.isa().lanes32(), from_)) {
-      const Value half =
-          to_ == ElementType::bf16 ? to_bf16(b_, x, below_half_) : b_.op(OpCode::cvt_f32_f16, {x});
-      b_.op(OpCode::store, {now[1], half}, {.offset = bytes * i++});
+      b_.op(OpCode::store, {now[1], narrowed(x)}, {.offset = bytes * i++});
     }
     return std::vector<Value>{};
   });
+}
+
+Value RowConverter::narrowed(Value x) const {
+  if (to_ == ElementType::f16) return b_.op(OpCode::cvt_f32_f16, {x});
+  return to_ == ElementType::bf16 ? to_bf16(b_, x, below_half_) : x;
 }
 
 bool is_row(const Layout& layout) {

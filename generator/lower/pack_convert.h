@@ -20,6 +20,9 @@ class RowConverter {
   void convert(Value to, Value from, Value values) const;
 
  private:
+  /// A vector of f32 as what the layout keeps.
+  [[nodiscard]] Value narrowed(Value x) const;
+
   Builder& b_;
   ElementType from_, to_;
   Value tail_;

@@ -110,7 +110,8 @@ bool has_long_blocks(const Layout& layout) {
 }
 
 bool is_unpacked(const Layout& layout) {
-  return layout.side == Side::lhs && bits(layout.element) == 32 && layout.panel == Length{1};
+  return layout.side == Side::lhs && is_float(layout.element) && layout.panel == Length{1} &&
+         layout.k_multiple == 1;
 }
 
 uint64_t id(const Layout& layout) {

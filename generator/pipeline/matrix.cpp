@@ -131,7 +131,7 @@ class Matrix {
   }
 
   std::string missing(const Family& family, const Isa& isa) {
-    const std::string why = reason(family, isa);
+    const std::string why = reason(family, isa) + products_in_f32(family, isa);
     const auto known = std::find(reasons_.begin(), reasons_.end(), why);
     const auto number = known - reasons_.begin() + 1;
     if (known == reasons_.end()) reasons_.push_back(why);
@@ -143,6 +143,17 @@ class Matrix {
       }
     }
     return fmt::format("{} ({})", serves == nullptr ? "-" : serves->name, number);
+  }
+
+  /// Who has no products of f16 or bf16 may make those values f32.
+  [[nodiscard]] std::string products_in_f32(const Family& family, const Isa& isa) const {
+    if (!is_float(*family.lhs) || !is_packed(*family.lhs)) return "";
+    const std::string other =
+        family_name(family.dst, family.accumulate, *find_format("f32"), *family.rhs);
+    const bool serves = std::any_of(variants_.begin(), variants_.end(), [&](const Variant* v) {
+      return v->family.name == other && includes(isa, *v->isa);
+    });
+    return serves ? fmt::format("; products in f32: {} serves", other) : "";
   }
 
   /// The second row becomes the line below the heads.

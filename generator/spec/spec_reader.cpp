@@ -81,12 +81,6 @@ void check_unique(const std::vector<Variant>& variants) {
 /// Each source fits the layout of some kernel.
 void check_sources(const YamlNode& root, const Family& family,
                    const std::vector<Variant>& variants) {
-  const YamlNode* rows = root.at("lhs").find("from");
-  const auto reads_rows = [](const Variant& variant) { return is_unpacked(variant.lhs); };
-  if (rows != nullptr && std::all_of(variants.begin(), variants.end(), reads_rows)) {
-    rows->fail(
-        fmt::format("all kernels read rows of {} as they lie: omit 'from'", family.lhs->name));
-  }
   const auto fits = [&](const std::string& name) {
     return std::any_of(variants.begin(), variants.end(), [&](const Variant& variant) {
       return find_source(name, variant.rhs) != nullptr;

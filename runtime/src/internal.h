@@ -95,8 +95,11 @@ size_t tw_common_multiple(size_t a, size_t b); /* both at least 1 */
 size_t tw_vector_bytes(const tw_layout* layout, const tw_device* device);
 /* Rows (or columns) of a panel; 0 if the layout needs vectors and there are none. */
 size_t tw_panel_rows(const tw_layout* layout, const tw_device* device);
-/* An LHS that is the caller's own rows of floats: kernels read them where they are. */
-bool tw_is_unpacked(const tw_layout* lhs);
+/* An LHS that is rows of floats as callers keep them. */
+bool tw_is_rows(const tw_layout* lhs);
+/* Whether callers' rows of that type are read where they are; others are packed, if only to become
+ * the kernel's type. */
+bool tw_reads_rows(const tw_kernel* kernel, tw_type type);
 /* An RHS for static activations: codes whose zero point and scale are packed with it. */
 bool tw_is_static(const tw_layout* rhs);
 /* Bytes of a scale per block, and its type's name. */

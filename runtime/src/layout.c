@@ -59,9 +59,14 @@ size_t tw_tile_columns(const tw_kernel* kernel, const tw_device* device) {
   return length_of(kernel->tile_n, kernel->tile_n_scalable, tw_vector_bytes(kernel->rhs, device));
 }
 
-bool tw_is_unpacked(const tw_layout* lhs) {
-  return lhs->panel == 1 && lhs->panel_scalable == 0 && lhs->k_multiple == 1 && lhs->block == 0 &&
-         lhs->data_bits == 32 && lhs->per_row_bytes == 0;
+bool tw_is_rows(const tw_layout* lhs) {
+  const bool floats = lhs->type == TW_F32 || lhs->type == TW_F16 || lhs->type == TW_BF16;
+  return floats && lhs->panel == 1 && lhs->panel_scalable == 0 && lhs->k_multiple == 1 &&
+         lhs->block == 0 && lhs->per_row_bytes == 0;
+}
+
+bool tw_reads_rows(const tw_kernel* kernel, tw_type type) {
+  return tw_is_rows(kernel->lhs) && kernel->lhs->type == type;
 }
 
 bool tw_is_static(const tw_layout* rhs) {

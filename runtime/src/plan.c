@@ -88,8 +88,7 @@ static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
 
 /* Its sums over all of k fit in 32 bits, or are floats. */
 static bool is_exact(const tw_kernel* kernel, const tw_matmul* matmul) {
-  return tw_is_unpacked(kernel->lhs) || kernel->rhs->exact_k == 0 ||
-         matmul->k <= kernel->rhs->exact_k;
+  return tw_is_rows(kernel->lhs) || kernel->rhs->exact_k == 0 || matmul->k <= kernel->rhs->exact_k;
 }
 
 static bool usable(const tw_kernel* kernel, const tw_matmul* matmul, const tw_device* device) {
@@ -175,9 +174,7 @@ static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice*
   if (choice->tile_m < 1 || choice->tile_m > TW_MAX_TILE_M || choice->tile_n < 1) return false;
   choice->tile_cycles = tile_cycles(choice, plan);
   choice->lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);
-  if (tw_is_unpacked(kernel->lhs)) {
-    if (plan->lhs_type != TW_F32) return false;
-  } else {
+  if (!tw_reads_rows(kernel, plan->lhs_type)) {
     choice->lhs_packer = tw_choose_packer(&plan->registry, &plan->device, kernel->lhs->id,
                                           tw_type_text(plan->lhs_type));
     if (choice->lhs_packer == NULL || choice->lhs_panel == 0) return false;
@@ -200,13 +197,13 @@ static void add_choice(tw_plan* plan, const tw_choice* choice) {
  * decide, else the first. */
 static void add_choices(tw_plan* plan, const tw_matmul* matmul) {
   const tw_kernel* named = tw_first_named(&plan->registry, matmul);
-  if (named != NULL) plan->lhs_unpacked = tw_is_unpacked(named->lhs);
+  if (named != NULL) plan->lhs_unpacked = tw_reads_rows(named, plan->lhs_type);
   for (size_t i = 0; i < plan->registry.kernel_count; ++i) {
     const tw_kernel* kernel = &plan->registry.kernels[i];
     tw_choice choice;
     if (!usable(kernel, matmul, &plan->device) || kernel->rhs->id != plan->rhs->id) continue;
     if (!make_choice(plan, kernel, &choice)) continue;
-    const bool unpacked = tw_is_unpacked(kernel->lhs);
+    const bool unpacked = tw_reads_rows(kernel, plan->lhs_type);
     if (named == NULL && plan->split.count == 0) plan->lhs_unpacked = unpacked;
     if (plan->lhs_unpacked == unpacked) add_choice(plan, &choice);
   }

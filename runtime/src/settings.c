@@ -73,14 +73,15 @@ static tw_status check_kernel(const tw_registry* registry, const tw_device* devi
   }
   const tw_kernel* first = tw_first_named(registry, matmul);
   const uint64_t layout = matmul->rhs_layout != 0 ? matmul->rhs_layout : first->rhs->id;
-  if (kernel->rhs->id != layout || tw_is_unpacked(kernel->lhs) != tw_is_unpacked(first->lhs)) {
+  const bool unpacked = tw_reads_rows(kernel, matmul->lhs_type);
+  const bool wanted = tw_reads_rows(first, matmul->lhs_type);
+  if (kernel->rhs->id != layout || unpacked != wanted) {
     return tw_fail(TW_INVALID,
                    "tw_plan_create: matmul.settings[%zu].kernel %s reads weights of layout "
                    "0x%016llx and %s rows; all settings' kernels read one layout, here 0x%016llx, "
                    "and %s rows",
-                   i, name, (unsigned long long)kernel->rhs->id,
-                   tw_is_unpacked(kernel->lhs) ? "unpacked" : "packed", (unsigned long long)layout,
-                   tw_is_unpacked(first->lhs) ? "unpacked" : "packed");
+                   i, name, (unsigned long long)kernel->rhs->id, unpacked ? "unpacked" : "packed",
+                   (unsigned long long)layout, wanted ? "unpacked" : "packed");
   }
   return TW_OK;
 }

@@ -32,7 +32,7 @@ static tw_status check_type(const char* member, tw_type type) {
 
 /* From rows of this type to what the kernel reads. */
 static bool is_read(const tw_registry* registry, const tw_kernel* kernel, tw_type type) {
-  if (tw_is_unpacked(kernel->lhs)) return type == TW_F32;
+  if (tw_reads_rows(kernel, type)) return true;
   for (size_t i = 0; i < registry->packer_count; ++i) {
     const tw_packer* packer = &registry->packers[i];
     if (packer->layout->id == kernel->lhs->id && strcmp(packer->source, types[type].text) == 0) {

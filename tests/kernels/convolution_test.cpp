@@ -31,6 +31,16 @@ std::vector<double> random_values(size_t count, std::mt19937& random) {
   return values;
 }
 
+std::vector<uint8_t> floats_of(const std::string& type, const std::vector<double>& values) {
+  const size_t bytes = bytes_of_float(type);
+  std::vector<uint8_t> floats(values.size() * bytes);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t bits = float_bits(type, static_cast<float>(values[i]));
+    std::memcpy(floats.data() + i * bytes, &bits, bytes);
+  }
+  return floats;
+}
+
 void check_codes(const char* family, int weight_bits) {
   const int largest = (1 << (weight_bits - 1)) - 1;
   constexpr int32_t zero_point = -7;
@@ -78,27 +88,23 @@ void check_codes(const char* family, int weight_bits) {
   }
 }
 
-void check_floats(const char* family, const std::string& weight_type) {
+void check_floats(const char* family, const std::string& weight_type, tw_type lhs = TW_F32) {
   for (const ConvolutionCase& c : ConvolutionCase::all()) {
     std::mt19937 random(12);
     const std::vector<double> values = random_values(c.inputs(), random);
     const std::vector<double> weights = random_values(c.weights(), random);
     const ConvolutionSums wanted = convolve(c, values, weights);
-    const std::vector<float> input(values.begin(), values.end());
-    const size_t bytes = bytes_of_float(weight_type);
-    std::vector<uint8_t> packed(weights.size() * bytes);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const uint32_t bits = float_bits(weight_type, static_cast<float>(weights[i]));
-      std::memcpy(packed.data() + i * bytes, &bits, bytes);
-    }
+    const std::vector<uint8_t> input = floats_of(lhs == TW_F16 ? "f16" : "f32", values);
+    const std::vector<uint8_t> rows = floats_of(weight_type, weights);
     const size_t n = c.groups * c.outputs;
     std::vector<float> bias(n);
     for (float& x : bias) x = static_cast<float>(random() % 100);
     ConvolutionLayer layer;
     layer.family = family;
+    layer.lhs = lhs;
     layer.input = input.data();
-    layer.weights = packed.data();
-    layer.weight_bytes = bytes;
+    layer.weights = rows.data();
+    layer.weight_bytes = bytes_of_float(weight_type);
     layer.bias = bias.data();
     for (const std::string& isa : isas_of(family)) {
       layer.isa = isa.c_str();
@@ -211,6 +217,11 @@ TEST(Convolution, OfFloatsIsWithinTheBound) {
 
 TEST(Convolution, OfHalfWeightsIsWithinTheBound) {
   check_floats("matmul_clamp_f32_f32_f16p", "f16");
+}
+
+TEST(Convolution, OfHalfImagesIsWithinTheBound) {
+  check_floats("matmul_clamp_f32_f32_f32p", "f32", TW_F16);
+  check_floats("matmul_clamp_f32_f32_f16p", "f16", TW_F16);
 }
 
 }  // namespace

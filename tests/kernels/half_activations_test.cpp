@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/convolution.h"
 #include "reference/half_reference.h"
 #include "tilewright/tilewright.hpp"
 
@@ -30,14 +31,18 @@ tw_matmul matmul_of(const Problem& problem, tw_type lhs) {
   if (problem.block != 0) matmul.scales = TW_SCALES_F16;
   matmul.lhs_type = lhs;
   matmul.dst_type = problem.dst;
+  matmul.accumulate = std::strstr(problem.family, "_acc_") != nullptr ? 1 : 0;
   return matmul;
 }
 
-/// Weights of any bits, scales of 1 to 2.
+/// Weights of any bits, floats below 2, scales of 1 to 2.
 std::vector<uint8_t> pack_weights(const tilewright::Plan& plan, const Problem& problem) {
   std::mt19937 random(5);
   std::vector<uint8_t> codes(n * k * problem.weight_bits / 8);
-  for (uint8_t& byte : codes) byte = static_cast<uint8_t>(random());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const bool high = problem.weight_bits >= 16 && i % 2 == 1;
+    codes[i] = static_cast<uint8_t>(random() & (high ? 0xbf : 0xff));
+  }
   const size_t blocks = problem.block == 0 ? n : n * k / problem.block;
   std::vector<uint8_t> scales;
   for (size_t i = 0; i < blocks; ++i) {
@@ -52,8 +57,10 @@ std::vector<uint8_t> pack_weights(const tilewright::Plan& plan, const Problem& p
   source.data = codes.data();
   source.data_bytes = codes.size();
   source.stride = codes.size() / n;
-  source.scales = scales.data();
-  source.scale_count = blocks;
+  if (problem.weight_bits < 16) {
+    source.scales = scales.data();
+    source.scale_count = blocks;
+  }
   std::vector<uint8_t> packed(plan.rhs_bytes());
   for (size_t s = 0; s < plan.rhs_slices(); ++s) {
     plan.pack_rhs(source, packed.data(), packed.size(), s);
@@ -62,9 +69,11 @@ std::vector<uint8_t> pack_weights(const tilewright::Plan& plan, const Problem& p
 }
 
 /// Outputs of rows of `type`, whose values are those that `values` fit in.
-std::vector<uint8_t> outputs(const Problem& problem, tw_type lhs, const std::string& type,
-                             const std::vector<float>& values) {
-  const tilewright::Plan plan(tilewright::detect(), matmul_of(problem, lhs));
+std::vector<uint8_t> outputs(const Problem& problem, const char* isa, tw_type lhs,
+                             const std::string& type, const std::vector<float>& values) {
+  tw_device device = tilewright::detect();
+  EXPECT_EQ(tw_device_limit(&device, isa), TW_OK) << tw_error_message();
+  const tilewright::Plan plan(device, matmul_of(problem, lhs));
   const std::vector<uint8_t> weights = pack_weights(plan, problem);
   const size_t bytes = bytes_of_float(type);
   std::vector<uint8_t> rows(m * k * bytes);
@@ -83,8 +92,9 @@ std::vector<uint8_t> outputs(const Problem& problem, tw_type lhs, const std::str
   std::vector<uint8_t> dst(m * n * (problem.dst == TW_F32 ? 4 : 2));
   auto args = tilewright::sized<tw_run_args>();
   args.m = m;
-  args.lhs = packed.data();
-  args.lhs_bytes = packed.size();
+  args.lhs = packed.empty() ? rows.data() : packed.data();
+  args.lhs_bytes = packed.empty() ? rows.size() : packed.size();
+  args.lhs_stride = packed.empty() ? source.stride : 0;
   args.rhs = weights.data();
   args.rhs_bytes = weights.size();
   args.dst = dst.data();
@@ -99,15 +109,24 @@ TEST(HalfActivations, MultiplyAsTheSameValuesOfF32) {
                               {"matmul_clamp_bf16_qai8dxp_qsi8cxp", 0, 8, TW_BF16},
                               {"matmul_clamp_f16_qai8dxp_qsi4c32p", 32, 4, TW_F16},
                               {"matmul_clamp_bf16_qsi8d32p_qsi4c32p", 32, 4, TW_BF16},
-                              {"matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 8, TW_F32}};
+                              {"matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 8, TW_F32},
+                              {"matmul_clamp_f32_f32_f32p", 0, 32, TW_F32},
+                              {"matmul_clamp_f16_f32_f16p", 0, 16, TW_F16},
+                              {"matmul_clamp_bf16_f32_bf16p", 0, 16, TW_BF16},
+                              {"matmul_acc_clamp_f32_f32_f16p", 0, 16, TW_F32},
+                              {"matmul_clamp_f32_f32_qsi4cxp", 0, 4, TW_F32},
+                              {"matmul_clamp_f32_f32_qsi8cxp", 0, 8, TW_F32}};
   std::mt19937 random(9);
   for (const Problem& problem : problems) {
     for (const auto& [type, name] : {std::pair{TW_F16, "f16"}, std::pair{TW_BF16, "bf16"}}) {
       std::vector<float> values(m * k);
       for (float& x : values) x = rounded_to(name, std::normal_distribution<float>()(random));
-      const std::vector<uint8_t> found = outputs(problem, type, name, values);
-      EXPECT_EQ(found, outputs(problem, TW_F32, "f32", values)) << problem.family << ", " << name;
-      EXPECT_NE(found, std::vector<uint8_t>(found.size()));
+      for (const std::string& isa : isas_of(problem.family)) {
+        const std::vector<uint8_t> found = outputs(problem, isa.c_str(), type, name, values);
+        EXPECT_EQ(found, outputs(problem, isa.c_str(), TW_F32, "f32", values))
+            << problem.family << ", " << name << ", " << isa;
+        EXPECT_NE(found, std::vector<uint8_t>(found.size()));
+      }
     }
   }
 }

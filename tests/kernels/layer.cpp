@@ -59,7 +59,9 @@ const std::vector<Family>& families() {
       {"matmul_clamp_f32_qsi8d32p_qsi8c32p", 8, 32},
       {"matmul_clamp_qai8_qai8p_qsi8cxp", 8, 0, TW_S8, TW_S8},
       {"matmul_acc_clamp_f32_f32_f32p", 32, 0, TW_F32, TW_F32, true},
-      {"matmul_acc_clamp_f32_qai8dxp_qsi4cxp", 4, 0, TW_F32, TW_F32, true}};
+      {"matmul_acc_clamp_f32_qai8dxp_qsi4cxp", 4, 0, TW_F32, TW_F32, true},
+      {"matmul_clamp_f16_f32_f16p", 16, 0, TW_F16, TW_F16, false, TW_F16},
+      {"matmul_clamp_bf16_f32_bf16p", 16, 0, TW_BF16, TW_BF16, false, TW_BF16}};
   return list;
 }
 

@@ -135,11 +135,15 @@ void check_layout(const Layout& layout, size_t vl) {
   const auto panel = static_cast<size_t>(layout.panel.at({units, units}));
   for (const Kind& kind : kinds()) {
     if (!converts(kind.source, layout)) continue;
-    EXPECT_FALSE(can_pack(layout, kind.source, isa("avx2")));
-    const Program program = lower_packer("pack", layout, kind.source, isa("scalar"));
-    check({program, layout, kind, vl, panel, 64});
-    check({program, layout, kind, vl, 2 * panel - 1, 71});
-    check({program, layout, kind, vl, 1, 1});
+    for (const char* by : {"scalar", "avx2", "avx512f", "neon"}) {
+      SCOPED_TRACE(by);
+      if (!can_pack(layout, kind.source, isa(by)) && isa(by).lanes32() > 1) continue;  // plain C's
+      const Program program = lower_packer("pack", layout, kind.source, isa(by));
+      check({program, layout, kind, vl, panel, 64});
+      check({program, layout, kind, vl, 2 * panel - 1, 71});
+      check({program, layout, kind, vl, 1, 1});
+      check({program, layout, kind, vl, panel, 259});
+    }
   }
 }
 
@@ -147,6 +151,22 @@ Layout panels(const char* weights, const char* of, Technique technique, Length p
   return choose_layouts(*find_format("f32"), *find_format(weights), technique, isa(of),
                         {0, panel, 1})
       .rhs;
+}
+
+bool by_vectors(const Layout& layout, const Kind& kind, const char* by) {
+  return can_pack(layout, kind.source, isa(by));
+}
+
+TEST(ConvertPrograms, FloatsAreWidenedByVectors) {
+  const Layout rows = choose_layouts(*find_format("f32"), *find_format("f32"), Technique::fma,
+                                     isa("avx2"), {0, 8, 1})
+                          .lhs;
+  for (const Kind& kind : kinds()) {
+    const bool floats = kind.block == 1 && !kind.kxn;
+    EXPECT_EQ(by_vectors(rows, kind, "avx2"), floats) << kind.source.name;
+    EXPECT_EQ(by_vectors(rows, kind, "neon"), floats) << kind.source.name;
+  }
+  check_layout(rows, 1);
 }
 
 TEST(ConvertPrograms, PanelsOfFloatsTakeAnySource) {

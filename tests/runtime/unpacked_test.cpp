@@ -51,10 +51,10 @@ void pack(const tw_pack_args* a) {
   }
 }
 
-const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,       0,           0,
-                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
-const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,       0,           0,
-                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
+const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,       0,     0,
+                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_F32};
+const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,       0,     0,
+                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_F32};
 const tw_layout rhs_layout{0x508, "rhs floats",    panel, 0, 1, 0, 32, 4,       0,           0,
                            0,     TW_SCALES_UNSET, 0,     0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
 
@@ -230,6 +230,38 @@ TEST_F(Unpacked, SumsAreFloats) {
   tw_plan* made = nullptr;
   EXPECT_EQ(tw_plan_create_from(&deep, &device, &matmul, &made), TW_OK) << tw_error_message();
   tw_plan_destroy(made);
+}
+
+// Rows of the kernels' type are read where they are, others by a packer that converts them.
+TEST_F(Unpacked, OtherTypesAreConverted) {
+  tw_packer packer = packers[1];
+  packer.source = "f16";
+  packer.layout = &rows_layout;
+  const tw_registry types{kernels, 2, &packer, 1};
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "f";
+  matmul.n = n;
+  matmul.k = k;
+  const tw_device device = plain();
+  for (const auto& [type, bytes] : {std::pair{TW_F32, size_t{0}}, {TW_F16, m * k * 4}}) {
+    matmul.lhs_type = type;
+    tw_plan* made = nullptr;
+    ASSERT_EQ(tw_plan_create_from(&types, &device, &matmul, &made), TW_OK) << tw_error_message();
+    size_t found = 0;
+    EXPECT_EQ(tw_lhs_bytes(made, m, &found), TW_OK);
+    EXPECT_GE(found, bytes);
+    EXPECT_LE(found, bytes + 2 * 64) << "segments begin at whole lines";
+    tw_segment segments[TW_MAX_SEGMENTS];
+    size_t count = 0;
+    ASSERT_EQ(tw_plan_segments(made, m, segments, &count), TW_OK);
+    EXPECT_EQ(segments[0].lhs_packer, type == TW_F32 ? nullptr : &packer);
+    tw_plan_destroy(made);
+  }
+  matmul.lhs_type = TW_BF16;
+  tw_plan* none = nullptr;
+  EXPECT_EQ(tw_plan_create_from(&types, &device, &matmul, &none), TW_UNSUPPORTED);
+  EXPECT_STREQ(tw_error_message(),
+               "tw_plan_create: matmul.lhs_type is bf16; f reads rows of: f32, f16");
 }
 
 // Only what is packed may have been of another type, where the device runs what reads that.

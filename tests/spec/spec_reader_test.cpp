@@ -243,9 +243,10 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
   const std::string floats = "family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32}\n" + rest;
   EXPECT_EQ(read(floats + "  - {isa: wide, technique: fma, tile: {m: 4, n: 32}}\n").at(0).name(),
             "matmul_clamp_f32_f32_f32p16x1_4x32_wide");
-  EXPECT_EQ(error("family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32, from: f32}\n" + rest +
-                  "  - {isa: wide, technique: fma, tile: {m: 4, n: 32}}\n"),
-            "s.yaml:2:26: all kernels read rows of f32 as they lie: omit 'from'");
+  const auto others =
+      read("family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32, from: [f32, f16]}\n" + rest +
+           "  - {isa: wide, technique: fma, tile: {m: 4, n: 32}}\n");
+  EXPECT_EQ(others.at(0).family.lhs_from, (std::vector{ElementType::f32, ElementType::f16}));
   EXPECT_EQ(error("family: matmul_clamp_f32_f32p_f32p\nlhs: {format: f32}\n" + rest + "  - {}\n"),
             "s.yaml:1:9: family 'matmul_clamp_f32_f32p_f32p' disagrees with its formats, which "
             "make 'matmul_clamp_f32_f32_f32p'");

@@ -103,8 +103,8 @@ typedef struct tw_source {
 
 /* How a packed operand lies in memory, as far as sizes, slices and checks need it. Lengths are
  * fixed + scalable * (vector length / 16 bytes); which vectors' length, `streaming` says. An lhs of
- * 32-bit values in panels of one row, with no padding and nothing beside them, is rows of floats as
- * their user keeps them: not packed. */
+ * floats in panels of one row, with no padding and nothing beside them, is rows as their user keeps
+ * them: not packed, unless those are of another type. */
 typedef struct tw_layout {
   uint64_t id;                  /* 64-bit hash of `text` */
   const char* text;             /* canonical text */
