@@ -6,7 +6,7 @@
 //          | 32 x k bits of codes |
 //
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (a356d2048a76ae81)
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (e67cb38073cebaaf)
 // from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (a92d1eb226da16e6)

@@ -8,7 +8,7 @@
 //     | 128 x k bits of codes | 8 f32 x bias |
 // tile 1 x 16: needs 13 vector registers on neon (8 accumulators + 5 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // again  tilewright generate
 //
 // Registers in loop k:

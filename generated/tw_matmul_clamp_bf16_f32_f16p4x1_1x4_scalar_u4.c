@@ -8,7 +8,7 @@
 //     | 64 x k bits of codes | 4 f32 x bias |
 // tile 1 x 4: needs 12 vector registers on scalar (3 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

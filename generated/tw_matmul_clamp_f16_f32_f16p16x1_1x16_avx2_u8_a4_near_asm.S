@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 16 f32 x bias |
 // tile 1 x 16: needs 11 vector registers on avx2 (8 accumulators + 3 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // again  tilewright generate
 //
 // Registers in loop k:

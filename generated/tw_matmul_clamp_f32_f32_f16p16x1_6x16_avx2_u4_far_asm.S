@@ -8,7 +8,7 @@
 //     | 256 x k bits of codes | 16 f32 x bias |
 // tile 6 x 16: needs 16 vector registers on avx2 (11 accumulators + 5 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // again  tilewright generate
 //
 // Registers in loop k:

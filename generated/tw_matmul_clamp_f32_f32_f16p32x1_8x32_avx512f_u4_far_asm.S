@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 32 f32 x bias |
 // tile 8 x 32: needs 20 vector registers on avx512f (16 accumulators + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -5,7 +5,7 @@
 // into rhs f16 n8 kr1 k%1 [data|bias:f32] (afc77b004c950f54)
 //          | 128 x k bits of codes | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -8,6 +8,7 @@ namespace tw::measure {
 namespace {
 
 // <asm/hwcap.h> of older systems lacks the second, so both are spelled out.
+constexpr unsigned long hwcap_fp16 = 1UL << 10;
 constexpr unsigned long hwcap_dotprod = 1UL << 20;
 constexpr unsigned long hwcap_fhm = 1UL << 23;
 constexpr unsigned long hwcap2_i8mm = 1UL << 13;
@@ -16,7 +17,7 @@ constexpr unsigned long hwcap2_bf16 = 1UL << 14;
 constexpr int accumulators = 24;
 
 // One loop of 24 independent instructions `op`; .arch_extension so that no flags are needed.
-#define TW_PEAK_LOOP(function, extension, op, lanes)                                             \
+#define TW_PEAK_LOOP(function, extension, op, to, lanes)                                         \
   void function(long iterations) {                                                               \
     asm volatile(                                                                                \
         ".arch armv8.2-a\n"                                                                      \
@@ -28,7 +29,7 @@ constexpr int accumulators = 24;
         ".p2align 6\n"                                                                           \
         "1:\n"                                                                                   \
         ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23\n" op             \
-        " v\\i\\().4s, v30." lanes ", v31." lanes                                                \
+        " v\\i\\()." to ", v30." lanes ", v31." lanes                                            \
         "\n"                                                                                     \
         ".endr\n"                                                                                \
         "subs %0, %0, #1\n"                                                                      \
@@ -39,11 +40,12 @@ constexpr int accumulators = 24;
           "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v30",    \
           "v31");                                                                                \
   }
-TW_PEAK_LOOP(run_smmla, "i8mm", "smmla", "16b")
-TW_PEAK_LOOP(run_sdot, "dotprod", "sdot", "16b")
-TW_PEAK_LOOP(run_bfmmla, "bf16", "bfmmla", "8h")
-TW_PEAK_LOOP(run_fmlal, "fp16fml", "fmlal", "4h")
-TW_PEAK_LOOP(run_fmla, "simd", "fmla", "4s")
+TW_PEAK_LOOP(run_smmla, "i8mm", "smmla", "4s", "16b")
+TW_PEAK_LOOP(run_sdot, "dotprod", "sdot", "4s", "16b")
+TW_PEAK_LOOP(run_bfmmla, "bf16", "bfmmla", "4s", "8h")
+TW_PEAK_LOOP(run_fmla_halves, "fp16", "fmla", "8h", "8h")
+TW_PEAK_LOOP(run_fmlal, "fp16fml", "fmlal", "4s", "4h")
+TW_PEAK_LOOP(run_fmla, "simd", "fmla", "4s", "4s")
 #undef TW_PEAK_LOOP
 
 /// Reads `streams` equal parts of the buffer side by side, prefetching `ahead` bytes (0: not).
@@ -95,6 +97,9 @@ std::vector<PeakLoop> peak_loops() {
   }
   if ((getauxval(AT_HWCAP2) & hwcap2_bf16) != 0) {
     loops.push_back({"bfmmla", TW_FEATURE_BF16, 16, accumulators, 7.5, run_bfmmla, 16});
+  }
+  if ((getauxval(AT_HWCAP) & hwcap_fp16) != 0) {
+    loops.push_back({"fmla.8h", TW_FEATURE_FP16, 8, accumulators, 3.8, run_fmla_halves, 16});
   }
   if ((getauxval(AT_HWCAP) & hwcap_fhm) != 0) {
     loops.push_back({"fmlal", TW_FEATURE_FHM, 4, accumulators, 1.9, run_fmlal, 16});

@@ -3,10 +3,11 @@
 //
 // Declarations of the kernels and packers here.
 //
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (5407ec2010ea010c)
 // from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (98b18ebd753c10e4)
 // from   specs/matmul_clamp_f32_f16p_f16p.yaml (40af03125c05fe9d)
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
-// from   specs/matmul_clamp_f32_f32_f16p.yaml (b16fbac26d84a82c)
+// from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (a356d2048a76ae81)
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (e67cb38073cebaaf)
 // from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (a92d1eb226da16e6)
@@ -35,6 +36,11 @@ extern "C" {
 #endif
 
 /* Kernels. Those of another architecture are declared, but not defined. */
+void tw_matmul_clamp_f16_f16_f16p8x1_1x32_neon_fp16_u8_a2_asm(const tw_args *args);
+void tw_matmul_clamp_f16_f16_f16p8x1_1x32_neon_fp16_u8_a2(const tw_args *args);
+void tw_matmul_clamp_f16_f16_f16p8x1_4x16_neon_fp16_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f16_f16_f16p8x1_4x16_neon_fp16_u16(const tw_args *args);
+void tw_matmul_clamp_f16_f16_f16p8x1_6x16_neon_fp16_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_1x48_avx512_bf16_dot_u16_a4_near(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near_asm(const tw_args *args);
@@ -1100,6 +1106,8 @@ void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 
 /* Packers. */
+void tw_lhs_pack_f32_f16p1x1_neon_fp16(const tw_pack_args *args);
+void tw_lhs_pack_bf16_f16p1x1_neon_fp16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p1x2_avx512_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p1x2_avx512_bf16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p1x4_neon_bf16(const tw_pack_args *args);
@@ -1333,6 +1341,9 @@ void tw_lhs_pack_s8_qai8p8svlx4_sme2(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x4_sme2(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x4_avx2_i16(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p4x4_avx2_i16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f16p8x1_neon_fp16(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f16p8x1_neon_fp16(const tw_pack_args *args);
+void tw_rhs_pack_q4_1_f16p8x1_neon_fp16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p48x2_avx512_bf16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p48x2_avx512_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p12x4_neon_bf16(const tw_pack_args *args);

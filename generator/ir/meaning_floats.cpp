@@ -15,6 +15,22 @@ void fma_lane(const Step& s, uint8_t* to) {
   }
 }
 
+void fma_f16_lane(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes / 2; ++i) {
+    const size_t other = i / 8 * 8 + static_cast<size_t>(s.imm);
+    put(to, i,
+        fused_halves(lane<uint16_t>(s, 0, i), lane<uint16_t>(s, 1, other),
+                     lane<uint16_t>(s, 2, i)));
+  }
+}
+
+/// Four elements of each segment, from `first` on.
+void widen_f16(const Step& s, uint8_t* to, size_t first) {
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    put(to, i, half_to_float(lane<uint16_t>(s, 0, i / 4 * 8 + first + i % 4)));
+  }
+}
+
 /// `first`: the element of a segment of the first factor that goes with its lane 0.
 void fma_f16(const Step& s, uint8_t* to, size_t first) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {

@@ -68,6 +68,14 @@ double product_of_halves(uint32_t a, uint32_t b) {
 
 }  // namespace
 
+/// A float that is odd where it is not the sum is never halfway between two of f16.
+uint16_t fused_halves(uint16_t a, uint16_t b, uint16_t c) {
+  const double product = product_of_halves(a, b);
+  const double other = half_to_float(c);
+  const double sum = product + other;
+  return float_to_half(to_odd(sum, error_of(sum, product, other)));
+}
+
 float dot2_halves(float sum, uint32_t a, uint32_t b) {
   return sum + add_to_nearest(product_of_halves(a, b), product_of_halves(a >> 16, b >> 16));
 }

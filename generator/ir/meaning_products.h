@@ -19,6 +19,9 @@ float dot2_to_odd(float sum, uint32_t a, uint32_t b);
 /// The same of f16, both products in one rounding, as AArch64's SME adds them.
 float dot2_halves(float sum, uint32_t a, uint32_t b);
 
+/// a * b + c of f16, rounded once.
+uint16_t fused_halves(uint16_t a, uint16_t b, uint16_t c);
+
 /// Sums of 4 products in each 32-bit lane of a; `c_lane` says which lane of c goes with a lane.
 /// `to` may be `a`.
 template <typename B, typename F>

@@ -164,7 +164,7 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
     case Contraction::fma:
       return make_fma(v, fma_depth(v));
     case Contraction::fma_halves:
-      return make_fma_halves(v);
+      return make_fma_halves(v, halves_depth(v));
     case Contraction::dot_groups:
     case Contraction::outer:
     case Contraction::tile_dot:
@@ -326,8 +326,9 @@ class KernelWriter {
   }
 
   Rows sums(const Tile1& t) {
-    if (contract_of(v_).contraction == Contraction::fma) {
-      return float_sums(t, *multiplier_, *make_fma(v_, 1));
+    if (is_unpacked(v_.lhs)) {
+      const bool halves = contract_of(v_).contraction == Contraction::fma_halves;
+      return float_sums(t, *multiplier_, halves ? *make_fma_halves(v_, 1) : *make_fma(v_, 1));
     }
     if (is_float(*v_.family.lhs)) return multiplier_->finish(t, multiply_all(t, *multiplier_, {}));
     return v_.rhs.block != 0 ? block_sums(t, *multiplier_) : channel_sums(t, *multiplier_);

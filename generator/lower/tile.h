@@ -190,10 +190,12 @@ std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
 /// For floats: sums are f32. `depth`: values of k in a group.
 std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);
-std::unique_ptr<Multiplier> make_fma_halves(const Variant& v);
+/// Of operands of 16 bits, whose sums are f32, or f16.
+std::unique_ptr<Multiplier> make_fma_halves(const Variant& v, int64_t depth);
 /// The depth at which vectors of activations pay: as many as a segment holds, where an operand can
 /// be one lane; 1 elsewhere.
 int64_t fma_depth(const Variant& v);
+int64_t halves_depth(const Variant& v);
 /// One whose sums are in accumulator tiles, [block of rows][vector of columns].
 class TileMultiplier : public Accumulation {
  public:

@@ -46,15 +46,15 @@ void check_panels(const OperandContract& wants, const Isa& isa, const Panels& pa
   }
 }
 
-/// Floats need nothing beside them but the bias. An lhs of f32 in panels of one row is as its user
-/// keeps it, so k ends where it ends; one of 16 bits is read 16 bytes at a time.
-Layout float_layout(Side side, const Format& format, Length panel, int kr, const Format& lhs) {
+/// Floats need nothing beside them but the bias. An lhs that is not packed is as its user keeps it,
+/// so k ends where it ends; others are read 16 bytes at a time.
+Layout float_layout(Side side, const Format& format, const Format& lhs, const Panels& panels) {
   Layout layout;
   layout.side = side;
   layout.element = format.element;
-  layout.panel = panel;
-  layout.order.kr = kr;
-  layout.k_multiple = lhs.element == ElementType::f32 ? 1 : segment_bits / bits(lhs.element);
+  layout.panel = side == Side::lhs ? panels.lhs : panels.rhs;
+  layout.order.kr = panels.kr;
+  layout.k_multiple = is_packed(lhs, panels.sums) ? segment_bits / bits(lhs.element) : 1;
   layout.fields = {{FieldKind::data, format.element, 1, 1, true}};
   if (side == Side::rhs) layout.fields.push_back({FieldKind::bias, ElementType::f32, 1, 1, false});
   return layout;
@@ -223,7 +223,8 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
         fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
                     pairs_of_formats(kleidiai_packs)));
   }
-  const OperandContract* found = find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa);
+  const OperandContract* found =
+      find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, ElementType::f32);
   if (found != nullptr) return *found;
   throw std::invalid_argument(
       fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
@@ -232,21 +233,22 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
 }
 
 const OperandContract& own_contract(const Format& lhs, const Format& rhs, Technique technique,
-                                    const Isa& isa) {
-  const OperandContract* found = find_contract(lhs, rhs, technique, LayoutStyle::own, isa);
+                                    const Isa& isa, ElementType sums) {
+  const OperandContract* found = find_contract(lhs, rhs, technique, LayoutStyle::own, isa, sums);
   if (found != nullptr) return *found;
   throw NoInstruction(
       fmt::format("technique {} is not possible on {}: it has no instruction for it",
                   name(technique), isa.name));
 }
 
-void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa) {
+void check_pair(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
+                ElementType sums) {
   if (!can_multiply(lhs, rhs)) {
     throw std::invalid_argument(
         fmt::format("formats {} and {} cannot be multiplied: legal pairs are {}", lhs.name,
                     rhs.name, pairs_of_formats(can_multiply)));
   }
-  const std::vector<std::string_view> legal = techniques_of(lhs, rhs);
+  const std::vector<std::string_view> legal = techniques_of(lhs, rhs, sums);
   if (std::find(legal.begin(), legal.end(), name(technique)) == legal.end()) {
     throw NoInstruction(fmt::format("technique {} does not multiply {} with {}; legal here: {}",
                                     name(technique), lhs.name, rhs.name, fmt::join(legal, ", ")));
@@ -280,7 +282,7 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
 
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {
-  check_pair(lhs, rhs, technique, isa);
+  check_pair(lhs, rhs, technique, isa, wanted.sums);
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales);
   if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
@@ -290,8 +292,8 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     isa.name));
   }
   const bool own = wanted.style == LayoutStyle::own;
-  const OperandContract& contract =
-      own ? own_contract(lhs, rhs, technique, isa) : kleidiai_contract(lhs, rhs, technique, isa);
+  const OperandContract& contract = own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
+                                         : kleidiai_contract(lhs, rhs, technique, isa);
   if (block != 0 && rhs.has_zero_point && technique == Technique::outer) {
     throw std::invalid_argument(
         fmt::format("zero points in blocks are not possible with technique {} on {}: its "
@@ -311,9 +313,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
       throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
                                               to_string(panels.lhs), lhs.name));
     }
-    const int kr = is_float(rhs) ? panels.kr : 1;
-    return {float_layout(Side::lhs, lhs, panels.lhs, kr, lhs),
-            is_float(rhs) ? float_layout(Side::rhs, rhs, panels.rhs, kr, lhs)
+    Panels of_lhs = panels;
+    if (!is_float(rhs)) of_lhs.kr = 1;
+    return {float_layout(Side::lhs, lhs, lhs, of_lhs),
+            is_float(rhs) ? float_layout(Side::rhs, rhs, lhs, panels)
                           : rhs_layout(lhs, rhs, contract, panels, block)};
   }
   LayoutPair layouts = {lhs_layout(lhs, rhs, isa, contract, panels, block),

@@ -77,8 +77,8 @@ bool is_static(const Format& format) {
   return format.scales == Granularity::tensor;
 }
 
-bool is_packed(const Format& lhs) {
-  return lhs.element != ElementType::f32;
+bool is_packed(const Format& lhs, ElementType sums) {
+  return lhs.element != sums;
 }
 
 bool can_multiply(const Format& lhs, const Format& rhs) {
@@ -105,9 +105,10 @@ std::string operation_name(ElementType dst, bool accumulate) {
   return fmt::format("matmul_{}clamp_{}", accumulate ? "acc_" : "", output_name(dst));
 }
 
-std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs) {
+std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs,
+                        ElementType sums) {
   return fmt::format("{}_{}{}_{}p", operation_name(dst, accumulate), lhs.name,
-                     is_packed(lhs) ? "p" : "", rhs.name);
+                     is_packed(lhs, sums) ? "p" : "", rhs.name);
 }
 
 const Format* find_format(std::string_view wanted) {

@@ -32,9 +32,9 @@ bool is_float(ElementType type);
 /// too.
 bool is_static(const Format& format);
 
-/// Activations that are packed: codes, and floats that are rounded while they are; others lie as
-/// their user keeps them, or in panels where accumulator tiles want those.
-bool is_packed(const Format& lhs);
+/// Activations that are packed: codes, and floats that are of another type than the sums; others
+/// lie as their user keeps them, or in panels where accumulator tiles want those.
+bool is_packed(const Format& lhs, ElementType sums = ElementType::f32);
 
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
@@ -46,7 +46,8 @@ std::string_view source_name(ElementType values);
 /// and kernels begin so.
 std::string operation_name(ElementType dst, bool accumulate);
 /// "matmul_clamp_f32_qai8dxp_qsi4cxp".
-std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs);
+std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs,
+                        ElementType sums = ElementType::f32);
 
 const Format* find_format(std::string_view name);
 const std::vector<Format>& formats();

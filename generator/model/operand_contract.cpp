@@ -115,8 +115,10 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, bf16, Contraction::mmla},
       {outer, own, bf16, true, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
        none, false, false, bf16, Contraction::outer},
-      // Both in f16, whose products are f32.
+      // Both in f16: sums are f32, or f16, too.
       {fma, own, f16, true, {{OpCode::fma_lo_f16}, {OpCode::fma_hi_f16}}, {1}, one, halves,
+       none, false, false, f16, Contraction::fma_halves},
+      {fma, own, f16, true, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
       {outer, own, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
        none, false, false, f16, Contraction::outer},
@@ -163,16 +165,20 @@ const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument) {
 }
 
 /// Codes are multiplied with what activations' codes are kept as, floats with the same floats.
-static bool fits(const OperandContract& contract, const Format& lhs, const Format& rhs) {
+static bool fits(const OperandContract& contract, const Format& lhs, const Format& rhs,
+                 ElementType sums) {
+  const OpInfo& product = info(contract.code());
+  const bool half_sums = product.types[product.args.size()]->element == Element::f16;
   const bool fits_lhs =
       is_float(lhs) ? contract.lhs_kept == lhs.element : !is_float(contract.lhs_kept);
-  return fits_lhs && contract.weights == rhs.element;
+  return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16);
 }
 
 const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,
-                                     LayoutStyle style, const Isa& isa) {
+                                     LayoutStyle style, const Isa& isa, ElementType sums) {
   for (const OperandContract& contract : contracts()) {
-    if (contract.technique != technique || contract.style != style || !fits(contract, lhs, rhs) ||
+    if (contract.technique != technique || contract.style != style ||
+        !fits(contract, lhs, rhs, sums) ||
         (!contract.any_scales && rhs.scales == Granularity::block)) {
       continue;
     }
@@ -182,11 +188,12 @@ const OperandContract* find_contract(const Format& lhs, const Format& rhs, Techn
   return nullptr;
 }
 
-std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs) {
+std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs,
+                                            ElementType sums) {
   std::vector<std::string_view> names;
   for (const Technique technique : techniques) {
     const auto multiplies = [&](const OperandContract& contract) {
-      return contract.technique == technique && fits(contract, lhs, rhs);
+      return contract.technique == technique && fits(contract, lhs, rhs, sums);
     };
     const auto& table = contracts();
     if (std::any_of(table.begin(), table.end(), multiplies)) names.push_back(name(technique));
@@ -196,7 +203,7 @@ std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs
 
 const OperandContract& contract_of(const Variant& v) {
   const OperandContract* contract =
-      find_contract(*v.family.lhs, *v.family.rhs, v.technique, v.style, *v.isa);
+      find_contract(*v.family.lhs, *v.family.rhs, v.technique, v.style, *v.isa, v.family.sums);
   if (contract == nullptr) throw std::logic_error(v.name() + " has no operand contract");
   return *contract;
 }

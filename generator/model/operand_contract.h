@@ -31,7 +31,7 @@ enum class Contraction {
   dot_groups,  ///< sums in rows of accumulator tiles
   mmla,
   fma,
-  fma_halves,  ///< of operands of 16 bits, sums of 32
+  fma_halves,  ///< of operands of 16 bits
   outer,
   tile_dot  ///< tiles on either side, too
 };
@@ -63,9 +63,9 @@ bool loads_starts(const OperandContract& contract);
 const RegisterFile& tile_file(const Isa& isa, OpCode product, size_t argument);
 /// The first contract that fits; null: the ISA has no instruction for it.
 const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,
-                                     LayoutStyle style, const Isa& isa);
+                                     LayoutStyle style, const Isa& isa, ElementType sums);
 /// Names of techniques that some ISA multiplies those with.
-std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs);
+std::vector<std::string_view> techniques_of(const Format& lhs, const Format& rhs, ElementType sums);
 /// That of a variant, which has one.
 const OperandContract& contract_of(const Variant& variant);
 

@@ -29,6 +29,12 @@ OP(fma_lo_f16, "f16 f16 f32 -> f32", "i", VECTOR(fma_f16(s, to, 0)), .whole = Wh
    .immediate = {"the lane", Last::number, 7}, .work = Work::products)
 OP(fma_hi_f16, "f16 f16 f32 -> f32", "i", VECTOR(fma_f16(s, to, 4)), .whole = Whole::segment,
    .immediate = {"the lane", Last::number, 7}, .work = Work::products)
+/* f16, rounded once; b: 16-bit element #i of each segment */
+OP(fma_f16_lane, "f16 f16 f16 -> f16", "i", VECTOR(fma_f16_lane(s, to)), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 7}, .work = Work::products)
+/* the lower or upper half of each segment */
+OP(cvt_lo_f16_f32, "f16 -> f32", "", VECTOR(widen_f16(s, to, 0)), .whole = Whole::segment)
+OP(cvt_hi_f16_f32, "f16 -> f32", "", VECTOR(widen_f16(s, to, 4)), .whole = Whole::segment)
 /* two products of neighbors added to a, the second first, each by one fma; of all numbers the
    denormal ones are 0 (x86 vdpbf16ps) */
 OP(dot2_bf16, "f32 bf16 bf16 -> f32", "", VECTOR(dot2_bf16(s, to, dot2_fused, same_lane)),

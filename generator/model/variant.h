@@ -40,10 +40,11 @@ struct Family {
   std::string name;  ///< "matmul_clamp_f32_qai8dxp_qsi4cxp"
   const Format* lhs = nullptr;
   const Format* rhs = nullptr;
-  ElementType dst = ElementType::f32;  ///< of its outputs
-  bool accumulate = false;             ///< they are added to what dst holds
-  std::vector<ElementType> lhs_from;   ///< packers to generate
-  std::vector<std::string> rhs_from;   ///< "nxk", "kxn"
+  ElementType dst = ElementType::f32;   ///< of its outputs
+  ElementType sums = ElementType::f32;  ///< that products of floats are added up in
+  bool accumulate = false;              ///< they are added to what dst holds
+  std::vector<ElementType> lhs_from;    ///< packers to generate
+  std::vector<std::string> rhs_from;    ///< "nxk", "kxn"
 };
 
 struct Variant {
@@ -81,6 +82,7 @@ struct Panels {
   LayoutStyle style = LayoutStyle::own;
   int block = 0;  ///< values of k that share a weight scale; zero: the format's
   ElementType scales = ElementType::f16;  ///< of scales per block
+  ElementType sums = ElementType::f32;    ///< of products of floats
 };
 
 /// Throws std::invalid_argument where products of such activations have no outputs of that type, or

@@ -53,7 +53,9 @@ std::string reason(const Family& family, const Isa& isa) {
   std::string of_technique;
   for (const Technique technique : techniques) {
     try {
-      choose_layouts(*family.lhs, *family.rhs, technique, isa, {});
+      Panels panels;
+      panels.sums = family.sums;
+      choose_layouts(*family.lhs, *family.rhs, technique, isa, panels);
     } catch (const NoInstruction&) {
       continue;
     } catch (const std::invalid_argument& error) {
@@ -147,7 +149,7 @@ class Matrix {
 
   /// Who has no products of f16 or bf16 may make those values f32.
   [[nodiscard]] std::string products_in_f32(const Family& family, const Isa& isa) const {
-    if (!is_float(*family.lhs) || !is_packed(*family.lhs)) return "";
+    if (!is_float(*family.lhs) || family.lhs->element == ElementType::f32) return "";
     const std::string other =
         family_name(family.dst, family.accumulate, *find_format("f32"), *family.rhs);
     const bool serves = std::any_of(variants_.begin(), variants_.end(), [&](const Variant* v) {

@@ -26,6 +26,7 @@ std::optional<LayoutPair> layouts_at(const SweepAim& aim, Technique technique, i
   panels.kr = kr;
   panels.block = aim.block;
   panels.scales = aim.scales;
+  panels.sums = aim.family.sums;
   try {
     return choose_layouts(*aim.family.lhs, *aim.family.rhs, technique, *aim.isa, panels);
   } catch (const std::invalid_argument& error) {
@@ -37,7 +38,7 @@ std::optional<LayoutPair> layouts_at(const SweepAim& aim, Technique technique, i
 /// Do the accumulators leave a register for anything else?
 bool leaves_room(const SweepAim& aim, const Tile& tile, int sets) {
   const RegisterFile* vectors = aim.isa->file_of(Kind::vector);
-  const int64_t columns = ratio(tile.n, aim.isa->vector_bytes.divided(4));
+  const int64_t columns = ratio(tile.n, aim.isa->vector_bytes.divided(bits(aim.family.sums) / 8));
   return vectors == nullptr || !tile.m.is_fixed() || columns < 1 ||
          tile.m.fixed * columns * sets < vectors->count();
 }
@@ -144,9 +145,10 @@ SweepPoint point_of(const Variant& variant) {
 std::string spec_head(const Family& family) {
   const std::string from = family.lhs->quantized_on_the_fly ? ", from: [f32]" : "";
   return fmt::format(
-      "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}, from: [{}]}}\ndst: {}\n{}kernels:\n",
+      "family: {}\nlhs: {{format: {}{}}}\nrhs: {{format: {}, from: [{}]}}\ndst: {}\n{}{}kernels:\n",
       family.name, family.lhs->name, from, family.rhs->name, fmt::join(family.rhs_from, ", "),
-      output_name(family.dst), family.accumulate ? "accumulate: true\n" : "");
+      output_name(family.dst), family.accumulate ? "accumulate: true\n" : "",
+      family.sums == ElementType::f16 ? "sums: f16\n" : "");
 }
 
 std::string entry_text(const SweepAim& aim, const SweepPoint& point) {

@@ -229,6 +229,7 @@ LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode&
     }
   };
   Panels panels;
+  panels.sums = family.sums;
   LayoutPair layouts = choose(panels, technique_node);
   if (shape.layout != nullptr) {
     panels.style = shape.panels.style;
@@ -317,7 +318,7 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
     families.push_back(family);
     families.back().dst = dst;
     families.back().accumulate = accumulate;
-    families.back().name = family_name(dst, accumulate, *family.lhs, *family.rhs);
+    families.back().name = family_name(dst, accumulate, *family.lhs, *family.rhs, family.sums);
   };
   const auto add_types = [&](bool accumulate, const YamlNode* sum) {
     const YamlNode* types = entry.find("dst");
@@ -412,6 +413,10 @@ ElementType read_source(const YamlNode& node, bool codes) {
   std::vector<ElementType> types = {ElementType::f16, ElementType::bf16, ElementType::f32};
   if (codes) types.push_back(ElementType::i8);
   return read_type(node, "source", types, source_name);
+}
+
+ElementType read_sums(const YamlNode& node) {
+  return read_type(node, "sum type", {ElementType::f16, ElementType::f32}, output_name);
 }
 
 ElementType read_scales(const YamlNode& node) {

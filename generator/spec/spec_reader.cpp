@@ -41,6 +41,18 @@ std::vector<ElementType> read_activations(const YamlNode& from, const Family& fa
   return types;
 }
 
+/// `sums:`, what products of floats are added up in.
+void read_sums_of(const YamlNode& node, Family& family) {
+  family.sums = read_sums(node);
+  const ElementType types[] = {family.lhs->element, family.rhs->element};
+  if (family.sums == ElementType::f32 ||
+      std::all_of(types, types + 2, [](ElementType type) { return type == ElementType::f16; })) {
+    return;
+  }
+  node.fail(fmt::format("sums of f16 are not possible with {} and {}: with f16 and f16 they are",
+                        family.lhs->name, family.rhs->name));
+}
+
 Family read_family(const YamlNode& root) {
   Family family;
   const YamlNode& lhs = root.at("lhs");
@@ -55,10 +67,12 @@ Family read_family(const YamlNode& root) {
   family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
   family.dst = read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
+  if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);
 
   const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
-  const std::string expected = family_name(family.dst, family.accumulate, *family.lhs, *family.rhs);
+  const std::string expected =
+      family_name(family.dst, family.accumulate, *family.lhs, *family.rhs, family.sums);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));
@@ -103,7 +117,7 @@ void check_sources(const YamlNode& root, const Family& family,
 
 std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& isas) {
   const YamlNode root = read_yaml(file);
-  root.expect_keys({"family", "lhs", "rhs", "dst", "accumulate", "kernels"});
+  root.expect_keys({"family", "lhs", "rhs", "dst", "accumulate", "sums", "kernels"});
   const Family family = read_family(root);
   std::vector<Variant> variants;
   for (const YamlNode& entry : root.at("kernels").items()) {

@@ -115,6 +115,9 @@ std::vector<Ground> grounds(const Isa& isa) {
       const Ground floats{&isa, technique, "f32", weights};
       if (possible(floats)) all.push_back(floats);
     }
+    const Ground halves{
+        &isa, technique, "f16", "f16", LayoutStyle::own, ElementType::f16, ElementType::f16};
+    if (possible(halves)) all.push_back(halves);
   }
   for (const Technique technique : techniques) {
     for (const char* halves : {"f16", "bf16"}) {

@@ -33,7 +33,8 @@ bool floats(const Ground& ground) {
 
 /// Rows of the lhs as their user keeps them.
 bool unpacked(const Ground& ground) {
-  return !is_packed(*find_format(ground.lhs)) && ground.technique != Technique::outer;
+  return floats(ground) && !is_packed(*find_format(ground.lhs), ground.sums) &&
+         ground.technique != Technique::outer;
 }
 
 std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
@@ -91,6 +92,7 @@ bool possible(const Ground& ground) {
   }
   Panels panels;
   panels.style = ground.style;
+  panels.sums = ground.sums;
   return layouts(ground, panels).has_value();
 }
 
@@ -98,6 +100,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   Panels panels;
   panels.style = ground.style;
   panels.scales = ground.scales;
+  panels.sums = ground.sums;
   if (ground.blocks()) panels.block = random.of({32, 32, 64, 128, 192, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
@@ -118,6 +121,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.family.name = "random";
   variant.family.lhs = find_format(ground.lhs);
   variant.family.rhs = find_format(ground.rhs);
+  variant.family.sums = ground.sums;
   choose_output(variant.family, *ground.isa, random);
   variant.style = ground.style;
   variant.lhs = chosen->lhs;
@@ -160,11 +164,14 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   codes.scales_first = variant.technique == Technique::outer;
   if (codes.block != 0) codes.k = (codes.k + codes.block - 1) / codes.block * codes.block;
   const bool extreme = random.between(0, 7) == 0;
+  // As floats: whole numbers, whose sums are exact in any order; those of f16 up to 2048.
+  const bool small = variant.family.sums == ElementType::f16;
+  const int64_t most = small ? 2 : 128;
   for (size_t i = 0; i < codes.m * codes.k; ++i) {
-    codes.lhs.push_back(static_cast<int8_t>(extreme ? -128 : random.between(-128, 127)));
+    codes.lhs.push_back(static_cast<int8_t>(extreme ? -most : random.between(-most, most - 1)));
   }
-  // As floats: whole numbers, whose sums are exact in any order.
-  const int64_t half = int64_t{1} << (std::min(bits(variant.family.rhs->element), 8) - 1);
+  const int64_t half =
+      small ? 2 : int64_t{1} << (std::min(bits(variant.family.rhs->element), 8) - 1);
   for (size_t i = 0; i < codes.n * codes.k; ++i) {
     codes.rhs.push_back(static_cast<int8_t>(extreme ? -half : random.between(-half, half - 1)));
   }

@@ -35,6 +35,7 @@ struct Ground {
   const char* rhs = "qsi4cx";
   LayoutStyle style = LayoutStyle::own;
   ElementType scales = ElementType::f16;  ///< per block
+  ElementType sums = ElementType::f32;    ///< of floats
 
   [[nodiscard]] bool blocks() const { return find_format(rhs)->scales == Granularity::block; }
 };

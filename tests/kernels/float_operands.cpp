@@ -44,7 +44,12 @@ bool has_float_weights(const tw_layout& rhs) {
 }
 
 bool is_unpacked(const tw_layout& lhs) {
-  return lhs.data_bits == 32 && lhs.panel == 1 && lhs.panel_scalable == 0;
+  const bool floats = lhs.type == TW_F32 || lhs.type == TW_F16;
+  return floats && lhs.panel == 1 && lhs.panel_scalable == 0 && lhs.k_multiple == 1;
+}
+
+bool has_half_sums(const tw_layout& lhs) {
+  return is_unpacked(lhs) && lhs.type == TW_F16;
 }
 
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layout& rhs) {
@@ -56,6 +61,16 @@ FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layo
     for (float& value : *side) value = std::fabs(value) < 0x1p-126F ? 0.0F : value;
   }
   return floats;
+}
+
+std::vector<uint8_t> float_rows(const Matmul& problem, const tw_layout& lhs) {
+  const size_t size = lhs.data_bits / 8;
+  std::vector<uint8_t> bytes(problem.lhs.size() * size);
+  for (size_t i = 0; i < problem.lhs.size(); ++i) {
+    const uint32_t bits = float_bits(type_of(lhs), rounded_to(type_of(lhs), problem.lhs[i]));
+    std::memcpy(bytes.data() + i * size, &bits, size);
+  }
+  return bytes;
 }
 
 std::vector<uint8_t> float_source(const Matmul& problem, const tw_layout& rhs, bool kxn) {

@@ -13,6 +13,7 @@
 #include "kernels/rows.h"
 #include "kernels/static_operands.h"
 #include "reference/half_reference.h"
+#include "reference/half_sums_reference.h"
 #include "reference/pack_reference.h"
 #include "support/call_checked.h"
 
@@ -106,13 +107,14 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
 }
 
 /// Rows as their user keeps them; the last one ends where the buffer does.
-void place_rows(const Case& test, const Matmul& problem, Packed& lhs) {
-  const size_t row = problem.k * sizeof(float);
+void place_rows(const Case& test, const Matmul& problem, const tw_layout& layout, Packed& lhs) {
+  const std::vector<uint8_t> rows = float_rows(problem, layout);
+  const size_t row = problem.k * layout.data_bits / 8;
   lhs.stride = row + test.panel_padding;
   lhs.buffer = make_buffer("lhs", problem.m == 0 ? 0 : (problem.m - 1) * lhs.stride + row, test);
   lhs.buffer->fill(poison);
   for (size_t r = 0; r < problem.m && row != 0; ++r) {
-    std::memcpy(lhs.buffer->data() + r * lhs.stride, problem.lhs.data() + r * problem.k, row);
+    std::memcpy(lhs.buffer->data() + r * lhs.stride, rows.data() + r * row, row);
   }
   lhs.before.assign(lhs.buffer->data(), lhs.buffer->data() + lhs.buffer->size());
 }
@@ -269,6 +271,14 @@ Judge judge_floats(const FloatMatmul& floats) {
   };
 }
 
+/// Sums of f16: right to the bit.
+Judge judge_half_sums(const FloatMatmul& floats, const HalfSets& how) {
+  return judge_bits([floats, how](size_t row, size_t column) {
+    const float sum = half_sum(floats, row, column, how);
+    return clamp_output(sum + floats.bias[column], floats.min, floats.max);
+  });
+}
+
 /// The kernel whose f32 outputs those of `kernel` are before they are added to what was there, and
 /// converted.
 const tw_kernel* f32_twin(const tw_kernel& kernel) {
@@ -384,7 +394,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   Packed rhs;
   std::string wrong;
   if (is_unpacked(*kernel.lhs)) {
-    place_rows(test, problem, lhs);
+    place_rows(test, problem, *kernel.lhs, lhs);
   } else {
     wrong = codes ? pack_lhs(*packers.lhs, test, codes->lhs, lhs)
                   : pack_lhs(*packers.lhs, test, problem.lhs, lhs);
@@ -426,6 +436,12 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (rhs.changed()) return "it changed its rhs";
   if (bytes != nullptr) *bytes = output_bytes(test, dst);
   if (codes) return compare(test, judge_codes(*codes), dst);
+  if (has_half_sums(*kernel.lhs)) {
+    return compare(test,
+                   judge_half_sums(as_floats(problem, *kernel.lhs, *kernel.rhs),
+                                   {kernel.accumulators, kernel.unroll_k}),
+                   dst);
+  }
   const bool floats = has_float_weights(*kernel.rhs) || is_unpacked(*kernel.lhs);
   if (!floats) return compare(test, judge_codes(problem), dst);
   if (kernel.dst == TW_F32 && kernel.accumulate == 0) {

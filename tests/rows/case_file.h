@@ -24,7 +24,7 @@ struct RowCase {
 struct SpecialOutput {
   uint32_t offset = 0;
   uint32_t bytes = 0;
-  uint8_t is_address = 0;  ///< 8 bytes, from the memory's first one; else f32 lanes
+  uint8_t float_bytes = 0;  ///< of lanes; 0: an address of 8 bytes, from the memory's first one
 };
 
 /// A row with numbers for its immediates. Functions that print it: row_table.h.

@@ -48,10 +48,12 @@ int lane_bits(const Row& row, const std::string& predicate) {
   throw std::logic_error(row.name + ": no predicate " + predicate);
 }
 
-bool makes_floats(OpCode code) {
+int float_bytes(OpCode code) {
   const OpInfo& about = info(code);
-  if (about.result == '-') return false;
-  return about.types[about.args.size()]->element == Element::f32;
+  if (about.result == '-') return 0;
+  const Element made = about.types[about.args.size()]->element;
+  const bool halves = made == Element::f16 && about.facts.work == Work::products;
+  return halves ? 2 : made == Element::f32 ? 4 : 0;
 }
 
 bool makes_address(const MeansNode& node, const std::map<std::string, bool>& addresses) {

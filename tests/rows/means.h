@@ -20,8 +20,9 @@ Length argument_bytes(const Row& row, const Isa& isa);
 /// Lane width with which a predicate operand is used or made.
 int lane_bits(const Row& row, const std::string& predicate);
 
-/// f32 lanes that were computed, not moved: which NaN they hold is nobody's promise.
-bool makes_floats(OpCode code);
+/// Bytes of lanes that are floats that were computed, not moved: which NaN they hold is nobody's
+/// promise. 0: none are.
+int float_bytes(OpCode code);
 
 /// Is the scalar that it makes an address, given which operands are?
 bool makes_address(const MeansNode& node, const std::map<std::string, bool>& addresses);

@@ -70,9 +70,9 @@ class GroupMaker {
     if (operand->is_result) {
       group_.result_bytes = static_cast<uint32_t>(slot.offset + (slot.bytes + 63) / 64 * 64);
     }
-    if (!slot.floats && !slot.is_address) return;
+    if (slot.float_bytes == 0 && !slot.is_address) return;
     group_.special.push_back({static_cast<uint32_t>(slot.offset), static_cast<uint32_t>(slot.bytes),
-                              static_cast<uint8_t>(slot.is_address ? 1 : 0)});
+                              static_cast<uint8_t>(slot.is_address ? 0 : slot.float_bytes)});
   }
 
   // Operands.
@@ -242,7 +242,7 @@ Run run_case(const Program& program, Access access, const RowCase& one, size_t o
 std::vector<uint8_t> results_of(const Run& run, const std::vector<SpecialOutput>& special) {
   std::vector<uint8_t> bytes = run.memory.bytes(run.outputs);
   for (const SpecialOutput& output : special) {
-    if (output.is_address == 0 || output.offset >= bytes.size()) continue;
+    if (output.float_bytes != 0 || output.offset >= bytes.size()) continue;
     uint64_t address = 0;
     std::memcpy(&address, bytes.data() + output.offset, sizeof address);
     address -= run.touched;

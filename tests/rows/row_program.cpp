@@ -98,7 +98,7 @@ class RowWriter {
     const size_t at = take(out_.inputs, {operand.name, type, 0, bytes}, out_.input_bytes);
     return {.bits = bits, .offset = static_cast<int64_t>(at)};
   }
-  Builder::With output(const Operand& operand, Type type, size_t bytes, bool floats = false) {
+  Builder::With output(const Operand& operand, Type type, size_t bytes, int floats = 0) {
     const bool is_address = addresses_.count(operand.name) > 0;
     const size_t at =
         take(out_.outputs, {operand.name, type, 0, bytes, floats, is_address}, out_.output_bytes);
@@ -212,7 +212,7 @@ class RowWriter {
       made.push_back(v);
       if (node.result.empty()) continue;
       values_[node.result] = v;
-      floats_[node.result] = makes_floats(node.code);
+      floats_[node.result] = float_bytes(node.code);
       if (makes_address(node, addresses_)) addresses_[node.result] = true;
     }
   }
@@ -252,7 +252,7 @@ class RowWriter {
     }
   }
 
-  void keep_vector(const Operand& operand, Value v, bool floats) {
+  void keep_vector(const Operand& operand, Value v, int floats) {
     const Length bytes = b_.type(v).bytes;
     if (isa_.has(OpCode::store, 0, bytes)) {
       emit(OpCode::store, {outputs_, v}, output(operand, b_.type(v), room(bytes), floats));
@@ -264,7 +264,7 @@ class RowWriter {
       if (!is_conversion(other)) continue;
       const Type longer = result_type(node.code, 0, {}, {b_.type(v)}, isa_);
       if (longer.bytes == bytes || !isa_.has(OpCode::store, 0, longer.bytes)) continue;
-      return keep_vector(operand, emit(node.code, {v}), makes_floats(node.code));
+      return keep_vector(operand, emit(node.code, {v}), float_bytes(node.code));
     }
     fail(fmt::format("no instruction stores {} bytes", to_string(bytes)));
   }
@@ -311,7 +311,8 @@ class RowWriter {
   RowProgram out_;
   Value inputs_ = no_value, outputs_ = no_value;
   std::map<std::string, Value> values_;
-  std::map<std::string, bool> floats_, addresses_;
+  std::map<std::string, int> floats_;  ///< bytes of their lanes
+  std::map<std::string, bool> addresses_;
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Slot {
   Type type;
   size_t offset = 0;
   size_t bytes = 0;
-  bool floats = false;      ///< f32 lanes, of which a NaN may have any bits
+  int float_bytes = 0;      ///< of lanes of which a NaN may have any bits; 0: none are floats
   bool is_address = false;  ///< made from the row's pointer: counts from the memory's first byte
 };
 

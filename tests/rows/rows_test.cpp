@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "kernels/rows.h"
+#include "reference/half_reference.h"
 #include "rows/case_file.h"
 #include "rows/row_table.h"
 #include "support/call_checked.h"
@@ -41,10 +42,10 @@ std::string hex(const uint8_t* bytes, size_t count) {
   return text;
 }
 
-bool is_nan(const uint8_t* bytes) {
-  float value = 0;
-  std::memcpy(&value, bytes, sizeof value);
-  return std::isnan(value);
+bool is_nan(const uint8_t* lane, size_t size) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, lane, size);
+  return std::isnan(value_of_bits(size == 2 ? "f16" : "f32", bits));
 }
 
 /// Makes results that may differ from the expected ones the same: NaNs, and addresses.
@@ -53,16 +54,17 @@ void settle(const RowGroup& group, const uint8_t* wanted, uint64_t memory,
   for (const SpecialOutput& output : group.special) {
     if (output.offset >= found.size()) continue;
     uint8_t* at = found.data() + output.offset;
-    if (output.is_address != 0) {
+    const size_t size = output.float_bytes;
+    if (size == 0) {
       uint64_t address = 0;
       std::memcpy(&address, at, sizeof address);
       address -= memory;
       std::memcpy(at, &address, sizeof address);
       continue;
     }
-    for (size_t lane = 0; lane + 4 <= output.bytes; lane += 4) {
+    for (size_t lane = 0; lane + size <= output.bytes; lane += size) {
       const uint8_t* other = wanted + output.offset + lane;
-      if (is_nan(at + lane) && is_nan(other)) std::memcpy(at + lane, other, 4);
+      if (is_nan(at + lane, size) && is_nan(other, size)) std::memcpy(at + lane, other, size);
     }
   }
 }

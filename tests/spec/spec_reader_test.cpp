@@ -235,7 +235,7 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx}\n"), "s.yaml:1:1: key 'rhs' is missing");
   EXPECT_EQ(error("familiy: f\n"),
             "s.yaml:1:1: unknown key 'familiy'; did you mean 'family'? known keys: family, lhs, "
-            "rhs, dst, accumulate, kernels");
+            "rhs, dst, accumulate, sums, kernels");
 }
 
 TEST_F(SpecReader, FloatRowsAreNotPacked) {
@@ -271,6 +271,23 @@ TEST_F(SpecReader, FloatRowsAreNotPacked) {
                   "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}}\n"),
             "s.yaml:6:28: format f16 is not possible on wide: it has no instruction that makes "
             "f32 of it");
+}
+
+TEST_F(SpecReader, SumsOfHalvesAreOfProductsOfHalves) {
+  const auto with = [](const std::string& lhs, const std::string& sums) {
+    return "family: f\nlhs: {format: " + lhs +
+           "}\nrhs: {format: f16, from: nxk}\ndst: f16\nsums: " + sums + "\nkernels: [{}]\n";
+  };
+  EXPECT_EQ(error(with("f32", "f16")),
+            "s.yaml:5:7: sums of f16 are not possible with f32 and f16: with f16 and f16 they are");
+  EXPECT_EQ(error(with("f16", "bf16")),
+            "s.yaml:5:7: unknown sum type 'bf16'; did you mean 'f16'? known sum types: f16, f32");
+  EXPECT_EQ(error(with("f16", "f16")),
+            "s.yaml:1:9: family 'f' disagrees with its formats, which make "
+            "'matmul_clamp_f16_f16_f16p'");
+  EXPECT_EQ(error(with("f16", "f32")),
+            "s.yaml:1:9: family 'f' disagrees with its formats, which make "
+            "'matmul_clamp_f16_f16p_f16p'");
 }
 
 TEST_F(SpecReader, CodesAreMultipliedAsTheyAre) {

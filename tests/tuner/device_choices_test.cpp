@@ -114,19 +114,19 @@ const Expected kExpected[] = {
     // are
     // ten tiles of 12 and one of 8.
     {"graviton_3",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // Vectors of 16 bytes, so SVE2 computes what NEON does; NEON has the taller tile for int4, and
     // for
     // floats one that leaves none of 128 rows over (SVE2's 6 leaves two).
     {"graviton_4",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve2",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // No I8MM.
     {"m1_like",
-     "neon neon_dotprod neon_fhm scalar",
+     "neon neon_dotprod neon_fhm neon_fp16 scalar",
      {"1x16 neon_dotprod", "8x8 neon_dotprod", "8x8 neon_dotprod"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // No SVE outside of streaming mode, so nothing of sve2. SME2 has int4 of single rows by dot
@@ -134,31 +134,31 @@ const Expected kExpected[] = {
     // in the layout of its outer products. Floats: sme and sme2 have the same outer products of one
     // predicted cost and layout, the first one stays.
     {"m4_like",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar sme sme2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sme sme2",
      {"1x64svl sme2", "8svlx8svl sme2", "8svlx8svl sme2"},
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"}},
     {"pixel_8",  // as graviton_4
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve2",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     {"raspberry_pi_5",  // as m1_like
-     "neon neon_dotprod scalar",
+     "neon neon_dotprod neon_fp16 scalar",
      {"1x16 neon_dotprod", "8x8 neon_dotprod", "8x8 neon_dotprod"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     {"snapdragon_8_elite",  // as graviton_3: no SVE, no SME
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // SME without SME2: nothing of sme2, hence no kernel for single rows; the tiles take about as
     // long
     // for one as streaming the weights does, and a tenth of NEON's time for 128.
     {"snapdragon_8_elite_gen_5",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar sme sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sme sve2",
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"},
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"}},
     // Its kernel hides the cores' SVE2.
     {"snapdragon_8_gen_3",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_i8mm scalar",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // AVX-512 with VNNI; no VNNI of 256 bits (avx_vnni), which is another feature.
