@@ -46,6 +46,10 @@ Table kernel_table();
 void register_convolutions(const Session& session);
 Table convolution_table();
 
+/// Depthwise convolutions of every family, images in cache and from memory.
+void register_depthwise(const Session& session);
+Table depthwise_table();
+
 /// The workload as the plan alone runs it and as each file of records has it run; prints the table.
 void compare_records(const Session& session, const Workload& workload,
                      const std::vector<std::string>& paths);

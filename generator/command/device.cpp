@@ -14,6 +14,8 @@
 extern "C" {
 extern const tw_kernel tw_generated_kernels[] = {{}};
 extern const size_t tw_generated_kernel_count = 0;
+extern const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {{}};
+extern const size_t tw_generated_depthwise_kernel_count = 0;
 extern const tw_packer tw_generated_packers[] = {{}};
 extern const size_t tw_generated_packer_count = 0;
 extern const tw_source tw_generated_sources[] = {{}};

@@ -26,6 +26,7 @@ constexpr size_t kShownTiles = 8;
 Family family_named(const std::string& wanted, const std::vector<Variant>& variants) {
   std::set<std::string> names;
   for (const Variant& variant : variants) {
+    if (variant.family.operation != Operation::matmul) continue;  // these have tiles only
     if (variant.family.name == wanted) return variant.family;
     names.insert(variant.family.name);
   }

@@ -10,6 +10,7 @@
 
 #include "emit/c_expression.h"
 #include "emit/c_text.h"
+#include "emit/c_types.h"
 #include "emit/c_values.h"
 #include "model/row_text.h"
 #include "schedule/insert.h"
@@ -136,12 +137,15 @@ class Printer {
 
   void print_plain(const Op& op) {
     switch (op.code) {
-      case OpCode::store_i64:
+      case OpCode::store_i64: {
+        std::string x = to_text(expressions_.value(op.args[1]));
+        if (is_pointer(values_.scalar[at(op.args[1])])) x = "(uint64_t)(uintptr_t)(" + x + ")";
         line("{");
-        line(fmt::format("  const uint64_t x = {};", to_text(expressions_.value(op.args[1]))));
+        line(fmt::format("  const uint64_t x = {};", x));
         line(fmt::format("  memcpy({}, &x, sizeof(x));", to_text(expressions_.address(op))));
         line("}");
         return;
+      }
       case OpCode::store_scalar:
         return line(expressions_.store(op) + ";");
       case OpCode::copy_bytes:
@@ -156,7 +160,8 @@ class Printer {
       }
       case OpCode::frame_store:
         return line(fmt::format("slot_{} = {};", op.imm, to_text(expressions_.value(op.args[0]))));
-      case OpCode::load_i64: {
+      case OpCode::load_i64:
+      case OpCode::load_pointer: {
         const int index = variable_of(op.results[0]);
         declare_only(index);
         return line(fmt::format("memcpy(&{0}, {1}, sizeof({0}));", name_of(index),

@@ -22,6 +22,8 @@ CScalar scalar_result(const Op& op, const CValues& values) {
       return type_of_field(static_cast<ArgField>(op.imm));
     case OpCode::scratch:
       return CScalar::pointer;
+    case OpCode::load_pointer:
+      return CScalar::const_pointer;
     case OpCode::iadd:
     case OpCode::imin:
       return join(type(0), type(1));

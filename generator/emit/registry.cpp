@@ -140,6 +140,13 @@ std::string print_sources(AxisRows& axes) {
   return rows;
 }
 
+/// An array that may be empty, which C does not know: then it has one row that nobody counts.
+std::string print_array(const std::string& type, const std::string& array, const std::string& rows,
+                        size_t count) {
+  return fmt::format("const {0} {1}s[] = {{\n{2}}};\nconst size_t {1}_count = {3};\n", type, array,
+                     rows.empty() ? "    {0},\n" : rows, count);
+}
+
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {
   const Variant& v = *kernel.variant;
   return fmt::format(
@@ -177,6 +184,34 @@ std::string print_kernel(const KernelEntry& kernel, const Names& names) {
       kernel.content_hash, kernel.spills, kernel.core, kernel.in_order ? 1 : 0,
       v.tile.m.vl + v.tile.m.svl, type_name(v.family.dst), v.family.accumulate ? 1 : 0,
       kernel.symbol);
+}
+
+std::string print_depthwise(const KernelEntry& kernel, const Names& names) {
+  const Window& window = kernel.variant->window;
+  return fmt::format(
+      "    {{\n"
+      "        .height = {},\n"
+      "        .width = {},\n"
+      "        .stride = {},\n"
+      "        .kernel =\n"
+      "{}"
+      "    }},\n",
+      window.height, window.width, window.stride, print_kernel(kernel, names));
+}
+
+/// Of products of matrices, or of depthwise convolutions.
+std::string print_kernels(const Registry& registry, const Names& names, Operation operation) {
+  const bool depthwise = operation == Operation::depthwise;
+  std::string rows;
+  size_t count = 0;
+  for (const KernelEntry& kernel : registry.kernels) {
+    if (kernel.variant->family.operation != operation) continue;
+    rows += depthwise ? print_depthwise(kernel, names) : print_kernel(kernel, names);
+    ++count;
+  }
+  return depthwise
+             ? print_array("tw_depthwise_kernel", "tw_generated_depthwise_kernel", rows, count)
+             : print_array("tw_kernel", "tw_generated_kernel", rows, count);
 }
 
 /// A packer's name, and what it is told of the layout where it serves several.
@@ -241,13 +276,6 @@ std::string print_guards(const std::vector<std::string>& guards) {
   return text;
 }
 
-/// An array that may be empty, which C does not know: then it has one row that nobody counts.
-std::string print_array(const std::string& type, const std::string& array, const std::string& rows,
-                        size_t count) {
-  return fmt::format("const {0} {1}s[] = {{\n{2}}};\nconst size_t {1}_count = {3};\n", type, array,
-                     rows.empty() ? "    {0},\n" : rows, count);
-}
-
 std::string ratio_text(double value) {
   return value > 0 ? fmt::format("{:.1f}", value) : "-";
 }
@@ -295,10 +323,9 @@ std::string print_registry(const Registry& registry) {
   }
   const std::string source_rows = print_sources(axes);
   text += axes.lists() + "\n" + layouts;
+  text += print_kernels(registry, names, Operation::matmul) + "\n";
+  text += print_kernels(registry, names, Operation::depthwise) + "\n";
   std::string rows;
-  for (const KernelEntry& kernel : registry.kernels) rows += print_kernel(kernel, names);
-  text += print_array("tw_kernel", "tw_generated_kernel", rows, registry.kernels.size()) + "\n";
-  rows.clear();
   for (const PackerEntry& packer : registry.packers) rows += print_packer(packer, names);
   text += print_array("tw_packer", "tw_generated_packer", rows, registry.packers.size()) + "\n";
   text += print_array("tw_source", "tw_generated_source", source_rows, sources().size());

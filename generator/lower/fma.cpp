@@ -185,15 +185,6 @@ class Fma : public Multiplier {
     }
   }
 
-  /// In portable C a fused operation may be a call of the C library: there the product is rounded.
-  static Value multiply_add(const Tile1& t, Value weights, Value a, Value sum) {
-    if (t.b.isa().can_print_assembly) {
-      return t.b.op(OpCode::fma, {weights, a, sum}, {}, "acc", Role::accumulator);
-    }
-    const Value product = t.b.op(OpCode::fmul, {weights, a}, {}, "product", Role::operand);
-    return t.b.op(OpCode::fadd, {sum, product}, {}, "acc", Role::accumulator);
-  }
-
   [[nodiscard]] Value& accumulator(std::vector<Value>& acc, int64_t k, int64_t r, int64_t j) const {
     return acc[static_cast<size_t>((k % sets_ * rows_ + r) * vectors_ + j)];
   }
@@ -203,6 +194,15 @@ class Fma : public Multiplier {
 };
 
 }  // namespace
+
+Value multiply_add(const Tile1& t, Value weights, Value a, Value sum) {
+  // In portable C a fused operation may be a call of the C library: there the product is rounded.
+  if (t.b.isa().can_print_assembly) {
+    return t.b.op(OpCode::fma, {weights, a, sum}, {}, "acc", Role::accumulator);
+  }
+  const Value product = t.b.op(OpCode::fmul, {weights, a}, {}, "product", Role::operand);
+  return t.b.op(OpCode::fadd, {sum, product}, {}, "acc", Role::accumulator);
+}
 
 int64_t fma_depth(const Variant& v) {
   const bool lanes = v.isa->has(OpCode::fma_lane) && v.knobs.unroll_k >= segment_lanes;

@@ -1,4 +1,4 @@
-// The frame of every kernel: loops over columns and rows of tiles, panel pointers, edges.
+// The frame of every matrix multiplication: loops over columns and rows of tiles, panel pointers, edges.
 #include <fmt/format.h>
 
 #include <bit>
@@ -345,6 +345,7 @@ class KernelWriter {
 }  // namespace
 
 Program lower(const Variant& variant) {
+  if (variant.window.height != 0) return lower_depthwise(variant);
   check_tile(variant);
   check_knobs(variant);
   return KernelWriter(variant).write();

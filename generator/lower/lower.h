@@ -1,4 +1,4 @@
-// Variant -> Program: a whole matrix-multiplication kernel, every edge included. Names no ISA and
+// Variant -> Program: a whole kernel, every edge included. Names no ISA and
 // no instruction: it asks the ISA which operations exist.
 #pragma once
 
@@ -10,5 +10,7 @@ namespace tw {
 /// Throws std::invalid_argument, saying what would be legal, when tile, knobs or layouts do not go
 /// together.
 Program lower(const Variant& variant);
+/// The same of a depthwise convolution, which lower() calls.
+Program lower_depthwise(const Variant& variant);
 
 }  // namespace tw

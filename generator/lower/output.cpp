@@ -65,7 +65,9 @@ Value OutputStage::load_lanes(Value last, Value row, int64_t vector) const {
 
 Value OutputStage::scaled(Value sum, const Factors& by, Value bias) const {
   if (zero_ != no_value) {
-    sum = b_.op(OpCode::add, {sum, bias}, {.bits = 32}, "sum", Role::operand);
+    if (bias != no_value) {
+      sum = b_.op(OpCode::add, {sum, bias}, {.bits = 32}, "sum", Role::operand);
+    }
     const Value real = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
     return b_.op(OpCode::fmul, {real, by.column}, {}, "out", Role::operand);
   }
@@ -74,7 +76,7 @@ Value OutputStage::scaled(Value sum, const Factors& by, Value bias) const {
     if (!sums_are_real_) sum = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
     scale = b_.op(OpCode::fmul, {by.column, by.row}, {}, "scale", Role::operand);
   }
-  if (scale == no_value) return add(sum, bias);
+  if (scale == no_value) return bias == no_value ? sum : add(sum, bias);
   return b_.op(OpCode::fma, {sum, scale, bias}, {}, "out", Role::operand);
 }
 
@@ -133,19 +135,18 @@ bool has_field(const Panels1D& side, FieldKind kind) {
   return field_index(layout, kind) >= 0 && !(layout.block != 0 && field_of(layout, kind).per_block);
 }
 
-namespace {
-
-bool sums_are_floats(const Tile1& t) {
-  return field_of(*t.rhs.layout, FieldKind::sums).type == ElementType::f32;
-}
-
-/// Of integers.
 Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name) {
   if (t.b.isa().has(OpCode::mla, 32)) {
     return t.b.op(OpCode::mla, {sum, a, b}, {.bits = 32}, name, Role::accumulator);
   }
   const Value product = t.b.op(OpCode::mul, {a, b}, {.bits = 32}, "product", Role::operand);
   return t.b.op(OpCode::add, {sum, product}, {.bits = 32}, name, Role::accumulator);
+}
+
+namespace {
+
+bool sums_are_floats(const Tile1& t) {
+  return field_of(*t.rhs.layout, FieldKind::sums).type == ElementType::f32;
 }
 
 /// In every lane, as f32: minus the sum of a row's codes less its zero point.

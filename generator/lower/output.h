@@ -22,7 +22,8 @@ class OutputStage {
   [[nodiscard]] Value load(Value columns, Value row, int64_t vector) const;
   /// ... or the columns up to number `last`, lane by lane.
   [[nodiscard]] Value load_lanes(Value last, Value row, int64_t vector) const;
-  /// A vector of sums * factors + bias; of codes (sums + bias) * factor ...
+  /// A vector of sums * factors + bias (no_value: they began with it); of codes (sums + bias) *
+  /// factor ...
   [[nodiscard]] Value scaled(Value sum, const Factors& by, Value bias) const;
   /// ... added to what outputs were, where they accumulate ...
   [[nodiscard]] Value add(Value sum, Value old) const;
@@ -54,6 +55,8 @@ class OutputStage {
   bool sums_are_real_;           ///< columns have zero points, take_column_zero_points() was here
 };
 
+/// sum + a * b of integers of 32 bits.
+Value add_product(const Tile1& t, Value sum, Value a, Value b, const std::string& name);
 /// Does a panel keep one of these for each row or column, not for each of its blocks?
 bool has_field(const Panels1D& side, FieldKind kind);
 /// A row's zero point in every lane, of the type that the columns' sums have.

@@ -188,6 +188,8 @@ std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
+/// sum + weights * a of floats, rounded once, or in portable C twice.
+Value multiply_add(const Tile1& t, Value weights, Value a, Value sum);
 /// For floats: sums are f32. `depth`: values of k in a group.
 std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);
 /// Of operands of 16 bits, whose sums are f32, or f16.

@@ -101,14 +101,16 @@ std::string_view source_name(ElementType values) {
   return values == ElementType::i8 ? "s8" : name(values);
 }
 
-std::string operation_name(ElementType dst, bool accumulate) {
-  return fmt::format("matmul_{}clamp_{}", accumulate ? "acc_" : "", output_name(dst));
+std::string operation_name(ElementType dst, bool accumulate, Operation operation) {
+  return fmt::format("{}_{}clamp_{}", operation == Operation::matmul ? "matmul" : "dwconv",
+                     accumulate ? "acc_" : "", output_name(dst));
 }
 
 std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs,
-                        ElementType sums) {
-  return fmt::format("{}_{}{}_{}p", operation_name(dst, accumulate), lhs.name,
-                     is_packed(lhs, sums) ? "p" : "", rhs.name);
+                        ElementType sums, Operation operation) {
+  const bool packed = operation == Operation::matmul && is_packed(lhs, sums);
+  return fmt::format("{}_{}{}_{}p", operation_name(dst, accumulate, operation), lhs.name,
+                     packed ? "p" : "", rhs.name);
 }
 
 const Format* find_format(std::string_view wanted) {

@@ -42,12 +42,16 @@ bool can_multiply(const Format& lhs, const Format& rhs);
 std::string_view output_name(ElementType dst);
 /// "f32", "s8" (as in C): what rows of activations hold, in names and specs.
 std::string_view source_name(ElementType values);
-/// "matmul_clamp_f32": f32 out; "matmul_acc_clamp_f32": added to what dst holds. Names of families
-/// and kernels begin so.
-std::string operation_name(ElementType dst, bool accumulate);
+/// What a kernel computes: products of matrices, or depthwise convolutions.
+enum class Operation { matmul, depthwise };
+/// "matmul_clamp_f32": f32 out; "matmul_acc_clamp_f32": added to what dst holds;
+/// "dwconv_clamp_f32". Names of families and kernels begin so.
+std::string operation_name(ElementType dst, bool accumulate,
+                           Operation operation = Operation::matmul);
 /// "matmul_clamp_f32_qai8dxp_qsi4cxp".
 std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs,
-                        ElementType sums = ElementType::f32);
+                        ElementType sums = ElementType::f32,
+                        Operation operation = Operation::matmul);
 
 const Format* find_format(std::string_view name);
 const std::vector<Format>& formats();

@@ -20,6 +20,7 @@ OP(if_null, "n n n -> n", "", SCALAR(a == 0 ? b : c))
 OP(low_bits, "n below_256 -> n", "",
    SCALAR(low_bits(a, b))) /* the low b bits of a; from 64 on: a */
 OP(load_i64, "n -> n", "o", load_number, .memory = MemoryUse::reads)
+OP(load_pointer, "n -> n", "o", load_number, .memory = MemoryUse::reads) /* which may be read at */
 OP(store_i64, "n n", "o", store_number, .memory = MemoryUse::writes) /* store_i64(p, x) */
 /* b bits, the rest of the number is 0; the low b bits. Printed as C only, as are the next two */
 OP(load_scalar, "n -> n", "bo", load_scalar, .memory = MemoryUse::reads)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/depthwise.h"
+
 namespace tw {
 
 std::string_view name(Technique technique) {
@@ -115,10 +117,12 @@ std::string text_of(const Variant& v, const std::string& blocks) {
 }  // namespace
 
 std::string Variant::name() const {
+  if (window.height != 0) return depthwise_name(*this);
   return text_of(*this, block_suffix(rhs, *family.rhs));
 }
 
 std::string Variant::code_name() const {
+  if (window.height != 0) return depthwise_name(*this);
   return text_of(*this, block_suffix(rhs, *family.rhs, BlockLength::any_long));
 }
 

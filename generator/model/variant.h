@@ -38,6 +38,7 @@ struct Knobs {
 
 struct Family {
   std::string name;  ///< "matmul_clamp_f32_qai8dxp_qsi4cxp"
+  Operation operation = Operation::matmul;
   const Format* lhs = nullptr;
   const Format* rhs = nullptr;
   ElementType dst = ElementType::f32;   ///< of its outputs
@@ -47,8 +48,16 @@ struct Family {
   std::vector<std::string> rhs_from;    ///< "nxk", "kxn"
 };
 
+/// The taps of a depthwise convolution, and how many pixels lie from one output's to the next one's.
+struct Window {
+  int height = 0;  ///< 0: a matrix multiplication
+  int width = 0;
+  int stride = 1;
+};
+
 struct Variant {
   Family family;
+  Window window;  ///< its outputs are pixels (m) by channels (n), its depth k the taps
   LayoutStyle style = LayoutStyle::own;
   Layout lhs;
   Layout rhs;

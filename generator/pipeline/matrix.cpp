@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "model/depthwise.h"
 #include "pipeline/kernel_names.h"
 
 namespace tw {
@@ -48,8 +49,18 @@ std::vector<const Isa*> isas_of(const Variants& variants) {
   return isas;
 }
 
+std::string depthwise_reason(const Family& family, const Isa& isa) {
+  try {
+    depthwise_layouts(family, isa);
+    return "its instructions could do it; no spec asks for that";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
 /// Why specs have no kernels of this family there: from what choosing layouts says of it.
 std::string reason(const Family& family, const Isa& isa) {
+  if (family.operation == Operation::depthwise) return depthwise_reason(family, isa);
   std::string of_technique;
   for (const Technique technique : techniques) {
     try {

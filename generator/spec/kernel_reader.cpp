@@ -31,13 +31,6 @@ Length length_up_to(const YamlNode& node, int64_t most) {
   return value;
 }
 
-Length rows(const YamlNode& node) {
-  return length_up_to(node, most_rows);
-}
-Length columns(const YamlNode& node) {
-  return length_up_to(node, most_columns);
-}
-
 [[noreturn]] void fail_with_too_many(const YamlNode& node) {
   node.fail(fmt::format("the lists multiply to too many variants; {} are legal", most_variants));
 }
@@ -79,7 +72,7 @@ std::vector<Shape> read_short_form(const YamlNode& entry, const YamlNode& tile) 
   for (const YamlNode* m : alternatives(tile.at("mr"))) {
     for (const YamlNode* n : alternatives(tile.at("nr"))) {
       Shape shape;
-      shape.tile = {rows(*m), columns(*n)};
+      shape.tile = {read_tile_m(*m), read_tile_n(*n)};
       shape.m = shape.lhs = m;
       shape.n = shape.rhs = n;
       shape.kr = tile.find("kr");
@@ -101,16 +94,16 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   if (const YamlNode* panels = entry.find("panels")) {
     panels->expect_keys({"lhs", "rhs", "kr"});
     if ((common.lhs = panels->find("lhs")) != nullptr) {
-      common.panels.lhs = rows(*common.lhs);
+      common.panels.lhs = read_tile_m(*common.lhs);
     }
-    if ((common.rhs = panels->find("rhs")) != nullptr) common.panels.rhs = columns(*common.rhs);
+    if ((common.rhs = panels->find("rhs")) != nullptr) common.panels.rhs = read_tile_n(*common.rhs);
     if ((common.kr = panels->find("kr")) != nullptr) common.panels.kr = read_kr(*common.kr);
   }
   std::vector<Shape> shapes;
   for (const YamlNode* m : alternatives(tile.at("m"))) {
     for (const YamlNode* n : alternatives(tile.at("n"))) {
       Shape shape = common;
-      shape.tile = {rows(*m), columns(*n)};
+      shape.tile = {read_tile_m(*m), read_tile_n(*n)};
       shape.m = m;
       shape.n = n;
       shapes.push_back(shape);
@@ -318,7 +311,8 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
     families.push_back(family);
     families.back().dst = dst;
     families.back().accumulate = accumulate;
-    families.back().name = family_name(dst, accumulate, *family.lhs, *family.rhs, family.sums);
+    families.back().name =
+        family_name(dst, accumulate, *family.lhs, *family.rhs, family.sums, family.operation);
   };
   const auto add_types = [&](bool accumulate, const YamlNode* sum) {
     const YamlNode* types = entry.find("dst");
@@ -335,6 +329,8 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
   for (const YamlNode* sum : alternatives(*sums)) add_types(sum->boolean(), sum);
   return families;
 }
+
+}  // namespace
 
 void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
   variant.print_c = isa.can_print_c;
@@ -355,7 +351,6 @@ void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
   }
 }
 
-/// `spills:` what compiling the intrinsics has shown: `none`, or compilers.
 void read_spills(const YamlNode& entry, Variant& variant) {
   const YamlNode* node = entry.find("spills");
   if (node == nullptr) return;
@@ -378,7 +373,13 @@ void read_spills(const YamlNode& entry, Variant& variant) {
   variant.spills = joined;
 }
 
-}  // namespace
+Length read_tile_m(const YamlNode& node) {
+  return length_up_to(node, most_rows);
+}
+
+Length read_tile_n(const YamlNode& node) {
+  return length_up_to(node, most_columns);
+}
 
 std::vector<const YamlNode*> alternatives(const YamlNode& node) {
   std::vector<const YamlNode*> values = node.one_or_more();

@@ -19,6 +19,14 @@ ElementType read_source(const YamlNode& node, bool codes);
 /// One of these, or qai8, which is i8.
 ElementType read_output(const YamlNode& node);
 
+/// A tile's rows and its columns.
+Length read_tile_m(const YamlNode& node);
+Length read_tile_n(const YamlNode& node);
+/// `print:` which of intrinsics and assembly; all that there are where the entry does not say.
+void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant);
+/// `spills:` what compiling the intrinsics has shown: `none`, or compilers.
+void read_spills(const YamlNode& entry, Variant& variant);
+
 /// Appends to `variants`. Throws SpecError.
 void read_kernel(const YamlNode& node, const Family& family, IsaLibrary& isas,
                  std::vector<Variant>& variants);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/sources.h"
+#include "spec/depthwise_reader.h"
 #include "spec/kernel_reader.h"
 
 namespace tw {
@@ -55,24 +56,29 @@ void read_sums_of(const YamlNode& node, Family& family) {
 
 Family read_family(const YamlNode& root) {
   Family family;
+  const YamlNode& name_node = root.at("family");
+  family.name = name_node.text();
+  const bool depthwise = family.name.starts_with("dwconv_");
+  if (depthwise) family.operation = Operation::depthwise;
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
   rhs.expect_keys({"format", "from"});
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
-  is_static(*family.lhs) ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
+  const bool alone = depthwise || is_static(*family.lhs);
+  alone ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
   const bool as_they_are = !family.lhs->quantized_on_the_fly && lhs.find("from") == nullptr;
-  family.lhs_from =
-      as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
+  if (!depthwise) {  // whose pixels nothing packs
+    family.lhs_from =
+        as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
+  }
   family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
   family.dst = read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
   if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);
 
-  const YamlNode& name_node = root.at("family");
-  family.name = name_node.text();
-  const std::string expected =
-      family_name(family.dst, family.accumulate, *family.lhs, *family.rhs, family.sums);
+  const std::string expected = family_name(family.dst, family.accumulate, *family.lhs, *family.rhs,
+                                           family.sums, family.operation);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));
@@ -120,9 +126,8 @@ std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& is
   root.expect_keys({"family", "lhs", "rhs", "dst", "accumulate", "sums", "kernels"});
   const Family family = read_family(root);
   std::vector<Variant> variants;
-  for (const YamlNode& entry : root.at("kernels").items()) {
-    read_kernel(entry, family, isas, variants);
-  }
+  const auto read = family.operation == Operation::depthwise ? read_depthwise_kernel : read_kernel;
+  for (const YamlNode& entry : root.at("kernels").items()) read(entry, family, isas, variants);
   // Families stand together, the one that the file is named after first.
   std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
     const auto place = [&](const Family& of) {

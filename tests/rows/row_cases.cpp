@@ -165,6 +165,7 @@ class GroupMaker {
     const int64_t at = (node.offset + number(use_, node.offset_name)).at(vl_);
     switch (node.code) {
       case OpCode::load_i64:
+      case OpCode::load_pointer:
       case OpCode::store_i64:
         return span.add(at, 8);
       case OpCode::load_dup:

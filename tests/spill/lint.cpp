@@ -130,10 +130,13 @@ int lint(const Levels& levels) {
   const std::vector<Compiler> all = compilers();
   std::vector<const tw_kernel*> kernels;
   std::set<std::string> seen;
-  for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
-    const tw_kernel& kernel = tw_generated_kernels[i];
-    if (std::string(kernel.printer) != "intrinsics") continue;
+  const auto add = [&](const tw_kernel& kernel) {
+    if (std::string(kernel.printer) != "intrinsics") return;
     if (seen.insert(kernel.symbol).second) kernels.push_back(&kernel);
+  };
+  for (size_t i = 0; i < tw_generated_kernel_count; ++i) add(tw_generated_kernels[i]);
+  for (size_t i = 0; i < tw_generated_depthwise_kernel_count; ++i) {
+    add(tw_generated_depthwise_kernels[i].kernel);
   }
   std::printf(
       "Hot loops of compiled intrinsics: instructions, multiplications, vector stores to "

@@ -153,6 +153,16 @@ typedef struct tw_kernel {
   const char* symbol; /* of `run`, and its file's name: rows of blocks of 64 and more share one */
 } tw_kernel;
 
+/* A depthwise convolution computes m neighboring outputs of a line, n channels each, from k taps:
+ * tw_args.lhs is a table of pointers to the padded input's pixels, from the first output's first
+ * tap on, lhs_stride bytes from line to line of it; dst_stride lies between outputs. Neither pixels
+ * nor padding are read beyond n channels. The lhs layout says what they are, nothing is packed. */
+typedef struct tw_depthwise_kernel {
+  size_t height, width; /* taps */
+  size_t stride;        /* pixels from one output's to the next one's */
+  tw_kernel kernel;
+} tw_depthwise_kernel;
+
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
   const char* name;
@@ -178,6 +188,8 @@ static inline void tw_pack_into(tw_pack_args* args, const tw_layout* layout) {
 /* Generated. Rows of one family stand together; null-terminated by count. */
 extern const tw_kernel tw_generated_kernels[];
 extern const size_t tw_generated_kernel_count;
+extern const tw_depthwise_kernel tw_generated_depthwise_kernels[];
+extern const size_t tw_generated_depthwise_kernel_count;
 extern const tw_packer tw_generated_packers[];
 extern const size_t tw_generated_packer_count;
 extern const tw_source tw_generated_sources[];

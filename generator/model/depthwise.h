@@ -1,0 +1,19 @@
+// Depthwise convolutions: each channel of the input is multiplied with taps of its own. Channels
+// stand in lanes; a tile is so many neighboring outputs of one line (m) by so many channels (n).
+#pragma once
+
+#include "model/variant.h"
+
+namespace tw {
+
+/// Pixels as their user keeps them, and weights in panels of a vector of channels: taps as depth,
+/// behind them the bias (and scales). Throws std::invalid_argument with what would be legal.
+LayoutPair depthwise_layouts(const Family& family, const Isa& isa);
+
+/// "dwconv_clamp_f32_f32_f32p8x1_3x3s1_4x8_avx2".
+std::string depthwise_name(const Variant& variant);
+
+/// Columns of input pixels that a tile's outputs lie on.
+int64_t columns_of(const Window& window, int64_t outputs);
+
+}  // namespace tw

@@ -1,0 +1,210 @@
+// Random depthwise variants of every ISA, interpreted after every stage, against the reference.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+
+#include "interpreter/random_variant.h"
+#include "ir/interpreter.h"
+#include "model/depthwise.h"
+#include "pipeline/pipeline.h"
+#include "reference/depthwise_reference.h"
+#include "spec/core_reader.h"
+#include "spec/isa_reader.h"
+#include "spec/yaml_reader.h"
+
+namespace tw::test {
+namespace {
+
+const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
+
+struct Ground {
+  std::string isa;
+  std::string format;  ///< of pixels
+};
+
+void PrintTo(const Ground& ground, std::ostream* out) {
+  *out << ground.isa << ' ' << ground.format;
+}
+
+Family family_of(const std::string& format) {
+  Family family;
+  family.operation = Operation::depthwise;
+  family.lhs = find_format(format);
+  family.rhs = find_format(format == "qai8" ? "qsi8cx" : format);
+  family.dst = family.lhs->element;
+  family.name =
+      family_name(family.dst, false, *family.lhs, *family.rhs, ElementType::f32, family.operation);
+  return family;
+}
+
+std::optional<LayoutPair> layouts_of(const Family& family, const Isa& isa) {
+  try {
+    return depthwise_layouts(family, isa);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<Ground> grounds() {
+  IsaLibrary isas(templates);
+  std::vector<Ground> all;
+  for (const std::string& name : isas.known()) {
+    for (const char* format : {"f32", "f16", "qai8"}) {
+      const Isa& isa = isas.get(name);
+      if (isa.has(OpCode::fma) && layouts_of(family_of(format), isa)) all.push_back({name, format});
+    }
+  }
+  return all;
+}
+
+Variant random_depthwise(const Family& family, const Isa& isa, Random& random) {
+  Variant v;
+  v.family = family;
+  const LayoutPair layouts = *layouts_of(family, isa);
+  v.lhs = layouts.lhs;
+  v.rhs = layouts.rhs;
+  v.window = {static_cast<int>(random.between(1, 5)), static_cast<int>(random.between(1, 5)),
+              static_cast<int>(random.between(1, 3))};
+  v.tile = {random.between(1, 6), v.rhs.panel * random.between(1, 2)};
+  v.technique = Technique::fma;
+  v.isa = &isa;
+  v.print_assembly = isa.can_print_assembly;
+  return v;
+}
+
+Depthwise random_shape(const Variant& v, Random& random) {
+  Depthwise in;
+  const auto side = [&](int64_t from, int64_t to) {
+    return static_cast<size_t>(random.between(from, to));
+  };
+  in.taps_y = static_cast<size_t>(v.window.height);
+  in.taps_x = static_cast<size_t>(v.window.width);
+  in.stride = static_cast<size_t>(v.window.stride);
+  in.top = side(0, 2);
+  in.bottom = side(0, 2);
+  in.left = side(0, 2);
+  in.right = side(0, 2);
+  in.height = in.taps_y + side(0, 2);
+  in.width = in.taps_x + side(0, 3 * v.tile.m.fixed * v.window.stride);
+  in.channels = side(1, 2 * v.tile.n.fixed + 1);
+  in.type = v.family.dst == ElementType::i8 ? "i8" : std::string(name(v.family.dst));
+  in.fused = v.isa->can_print_assembly;
+  fill_depthwise(in, static_cast<uint32_t>(random.between(1, 1 << 20)));
+  if (random.between(0, 1) == 0) {
+    in.min = in.codes() ? -20 : -1.5F;
+    in.max = in.codes() ? 60 : 2.5F;
+  }
+  return in;
+}
+
+/// A line of outputs; each pixel lies by itself, so that a read beyond its channels is a fault.
+std::string run_line(const Program& program, const Depthwise& in, size_t line, size_t lanes,
+                     bool physical) {
+  Memory memory;
+  Arguments arguments;
+  const auto set = [&](ArgField field, uint64_t value) {
+    arguments.field[static_cast<size_t>(field)] = value;
+  };
+  const size_t bytes = in.channels * in.value_bytes();
+  const size_t padded_width = in.left + in.width + in.right;
+  const std::vector<float> nothing(in.channels, static_cast<float>(in.lhs_zero_point));
+  const uint64_t pad = memory.add("pad", bytes_of_values(in.type, nothing), false);
+  std::vector<uint64_t> table;
+  for (size_t y = line * in.stride; y < line * in.stride + in.taps_y; ++y) {
+    for (size_t x = 0; x < padded_width; ++x) {
+      const bool inside =
+          y >= in.top && y < in.top + in.height && x >= in.left && x < in.left + in.width;
+      std::vector<float> pixel;
+      for (size_t c = 0; c < in.channels; ++c) pixel.push_back(padded_value(in, y, x, c));
+      table.push_back(inside ? memory.add("pixel", bytes_of_values(in.type, pixel), false, 4)
+                             : pad);
+    }
+  }
+  std::vector<uint8_t> table_bytes(table.size() * 8);
+  std::memcpy(table_bytes.data(), table.data(), table_bytes.size());
+  const std::vector<uint8_t> rhs = packed_depthwise(in, lanes);
+  const size_t stride = bytes + 4;
+  const uint64_t dst = memory.add_unwritten("dst", (in.columns() - 1) * stride + bytes, 4);
+  set(ArgField::m, in.columns());
+  set(ArgField::n, in.channels);
+  set(ArgField::k, in.taps());
+  set(ArgField::lhs, memory.add("table", table_bytes, false));
+  set(ArgField::lhs_stride, padded_width * 8);
+  set(ArgField::rhs, memory.add("weights", rhs, false, 4));
+  set(ArgField::rhs_stride, rhs.size() / ((in.channels + lanes - 1) / lanes));
+  set(ArgField::dst, dst);
+  set(ArgField::dst_stride, stride);
+  set(ArgField::dst_zero_point, static_cast<uint32_t>(in.dst_zero_point));
+  arguments.min = in.min;
+  arguments.max = in.max;
+  try {
+    run(program, arguments, memory, {.vl = {}, .physical = physical});
+  } catch (const Fault& fault) {
+    return std::string("fault: ") + fault.what();
+  }
+  const std::vector<uint8_t>& found = memory.bytes(dst);
+  const std::vector<bool>& written = memory.written(dst);
+  const std::vector<uint8_t> right = depthwise_outputs(in);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const bool ours = i % stride < bytes;
+    if (written[i] != ours)
+      return "byte " + std::to_string(i) + (ours ? " is not" : " is") + " written";
+    if (ours && found[i] != right[(line * in.columns() + i / stride) * bytes + i % stride]) {
+      return "pixel " + std::to_string(i / stride) + " is wrong in byte " +
+             std::to_string(i % stride);
+    }
+  }
+  return "";
+}
+
+class DepthwiseInterpreter : public testing::TestWithParam<Ground> {};
+
+TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
+  constexpr int rounds = 25;
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam().isa);
+  const CoreModel core = read_core(templates, isa.default_core);
+  const Family family = family_of(GetParam().format);
+  Random random(20260711);
+  int runs = 0;
+  int refused = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Variant variant = random_depthwise(family, isa, random);
+    std::optional<Compiled> compiled;
+    try {
+      compiled = compile(variant, core);
+    } catch (const SpecError&) {
+      ++refused;
+      continue;
+    }
+    const Depthwise in = random_shape(variant, random);
+    const size_t line =
+        static_cast<size_t>(random.between(0, static_cast<int64_t>(in.lines()) - 1));
+    const auto lanes = static_cast<size_t>(variant.rhs.panel.fixed);
+    const auto check = [&](const char* stage, const Program& program, bool physical) {
+      ++runs;
+      ASSERT_EQ(run_line(program, in, line, lanes, physical), "")
+          << stage << ": " << variant.name() << ", " << in.channels << " channels, " << in.columns()
+          << " outputs, line " << line;
+    };
+    check("lowered", compiled->lowered, false);
+    check("ordered", compiled->ordered, false);
+    if (compiled->pipelined) check("pipelined", *compiled->pipelined, false);
+    if (compiled->allocated) check("allocated", *compiled->allocated, true);
+    if (HasFatalFailure()) return;
+  }
+  std::printf("%s: %d runs, %d of %d variants refused\n", isa.name.c_str(), runs, refused, rounds);
+  EXPECT_LT(refused, rounds * 3 / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(, DepthwiseInterpreter, testing::ValuesIn(grounds()),
+                         [](const auto& ground) {
+                           return ground.param.isa + "_" + ground.param.format;
+                         });
+
+}  // namespace
+}  // namespace tw::test

@@ -1,0 +1,69 @@
+// Specs of depthwise convolutions, with the tables that ship.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "folder.h"
+#include "spec/spec_reader.h"
+
+namespace tw {
+namespace {
+
+/// Its kernels follow from line 6.
+const std::string head =
+    "family: dwconv_clamp_f32_f32_f32p\n"
+    "lhs: {format: f32}\n"
+    "rhs: {format: f32, from: [kxn]}\n"
+    "dst: f32\n"
+    "kernels:\n";
+
+class DepthwiseReader : public testing::Test {
+ protected:
+  std::vector<Variant> read(const std::string& text) {
+    return read_spec(folder.write("s.yaml", text), isas);
+  }
+  /// Of one kernel, whose first key is at column 6.
+  std::string error(const std::string& kernel, const std::string& before = head) {
+    return folder.error([&] { read(before + "  - {" + kernel + "}\n"); });
+  }
+
+  Folder folder;
+  IsaLibrary isas{std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates"};
+};
+
+TEST_F(DepthwiseReader, ListsMultiply) {
+  const std::vector<Variant> all = read(
+      head + "  - {isa: [avx2, neon], taps: [3x3, 1x5], stride: [1, 2], tile: {m: 4, n: 8}}\n");
+  ASSERT_EQ(all.size(), 8U);
+  EXPECT_EQ(all.front().name(), "dwconv_clamp_f32_f32_f32p8x1_3x3s1_4x8_avx2");
+  EXPECT_EQ(all[3].name(), "dwconv_clamp_f32_f32_f32p8x1_1x5s2_4x8_avx2");
+  EXPECT_EQ(all[3].window.height, 1);
+  EXPECT_EQ(all[3].window.width, 5);
+  EXPECT_TRUE(all.front().family.lhs_from.empty());
+  EXPECT_EQ(all.back().rhs.panel, Length(4));
+}
+
+TEST_F(DepthwiseReader, Mistakes) {
+  const std::string taps = ": lines x columns are, from 1x1 to 11x11";
+  EXPECT_EQ(error("isa: avx2, taps: 3, stride: 1, tile: {m: 4, n: 8}"),
+            "s.yaml:6:23: taps '3' are not possible" + taps);
+  EXPECT_EQ(error("isa: avx2, taps: 3x12, stride: 1, tile: {m: 4, n: 8}"),
+            "s.yaml:6:23: taps '3x12' are not possible" + taps);
+  EXPECT_EQ(error("isa: avx2, taps: 3x3, stride: 9, tile: {m: 4, n: 8}"),
+            "s.yaml:6:36: stride 9 is not possible: 1 to 4 are");
+  EXPECT_EQ(error("isa: sve2, taps: 3x3, stride: 1, tile: {m: 4, n: 8}"),
+            "s.yaml:6:11: depthwise convolutions want vectors of a fixed length");
+  EXPECT_NE(error("isa: avx2, technique: fma, taps: 3x3, stride: 1, tile: {m: 4, n: 8}"), "");
+}
+
+TEST_F(DepthwiseReader, OtherTypes) {
+  const std::string codes =
+      "family: dwconv_clamp_f32_f32_bf16p\nlhs: {format: f32}\nrhs: {format: bf16, from: [nxk]}\n"
+      "dst: f32\nkernels:\n";
+  EXPECT_EQ(error("isa: avx2, taps: 3x3, stride: 1, tile: {m: 4, n: 8}", codes),
+            "s.yaml:6:11: no depthwise convolution of f32 by bf16 makes f32: of f32 by f32 to f32, "
+            "of f16 by f16 to f16, and of qai8 by qsi8cx to qai8 there are");
+}
+
+}  // namespace
+}  // namespace tw
