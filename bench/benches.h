@@ -50,6 +50,10 @@ Table convolution_table();
 void register_depthwise(const Session& session);
 Table depthwise_table();
 
+/// Single positions of keys and values, written into packed weights.
+void register_appends(const Session& session);
+Table append_table();
+
 /// The workload as the plan alone runs it and as each file of records has it run; prints the table.
 void compare_records(const Session& session, const Workload& workload,
                      const std::vector<std::string>& paths);

@@ -16,7 +16,8 @@ struct Options {
   std::string workload;
   std::string family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
   KernelRequest kernel;
-  bool all_kernels = false, packers = false, convolutions = false, depthwise = false, quick = false;
+  bool all_kernels = false, packers = false, convolutions = false, depthwise = false;
+  bool appends = false, quick = false;
   std::string filter = ".", json;
   std::vector<std::string> records;
 };
@@ -50,6 +51,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--packers", o.packers, "only the packers, of all families");
   app.add_flag("--convolutions", o.convolutions, "only convolutions, against plain products");
   app.add_flag("--depthwise", o.depthwise, "only depthwise convolutions");
+  app.add_flag("--appends", o.appends, "only positions appended to packed keys and values");
   app.add_option(
          "--records", o.records,
          "instead: the whole workload as chosen by the cost model and by each of these files")
@@ -93,8 +95,8 @@ void run_registered(const Options& options) {
   for (std::string& a : arguments) argv.push_back(a.data());
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
-  TableReporter reporter(
-      {workload_table(), kernel_table(), packer_table(), convolution_table(), depthwise_table()});
+  TableReporter reporter({workload_table(), kernel_table(), packer_table(), convolution_table(),
+                          depthwise_table(), append_table()});
   const size_t count = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   if (count == 0) fail(fmt::format("no benchmark's name matches '{}'", options.filter));
@@ -119,6 +121,8 @@ int run(int argc, char** argv) {
     register_convolutions(session);
   } else if (options.depthwise) {
     register_depthwise(session);
+  } else if (options.appends) {
+    register_appends(session);
   } else if (kernels) {
     register_kernels(session, options.kernel);
   } else {

@@ -59,7 +59,7 @@ static tw_status check_stride(const char* function, const char* name, size_t str
 /* One after the other, or side by side: rows of one between those of another. */
 static tw_status check_outputs(const char* function, const tw_plan* plan, const tw_batch* batch,
                                const tw_run_args* args) {
-  const size_t row = plan->n * tw_type_bytes(plan->dst_type); /* is checked */
+  const size_t row = args->n * tw_type_bytes(plan->dst_type); /* is checked */
   size_t one, side_by_side;
   tw_matrix_bytes(args->m, row, args->dst_stride, &one);
   const bool apart = batch->dst_stride >= one;
@@ -87,7 +87,7 @@ static tw_status check_inputs(const char* function, const tw_plan* plan, const t
   if (status != TW_OK || tw_gathers(plan)) return status;
   size_t one = rows->lhs_bytes;
   if (plan->lhs_unpacked) {
-    tw_matrix_bytes(args->m, plan->k * tw_type_bytes(plan->lhs_type), args->lhs_stride, &one);
+    tw_matrix_bytes(args->m, args->k * tw_type_bytes(plan->lhs_type), args->lhs_stride, &one);
   } else {
     status = check_stride(function, "lhs_stride", batch->lhs_stride, one);
   }
@@ -130,7 +130,7 @@ tw_status tw_batch_run(const tw_plan* plan, const tw_batch* theirs, const tw_run
   tw_status status = take_batch("tw_batch_run", plan, theirs, &batch);
   if (status != TW_OK) return status;
   if (their_args == NULL) return tw_fail(TW_INVALID, "tw_batch_run: args is null");
-  status = tw_take("tw_batch_run: args", "tw_run_args", their_args, &args, sizeof args);
+  status = tw_take_run("tw_batch_run: args", plan, their_args, &args);
   if (status != TW_OK || args.m == 0 || batch.count == 0) return status;
   status = tw_rows_of(plan, args.m, "tw_batch_run", &rows);
   if (status == TW_OK) status = tw_check_run("tw_batch_run: args", plan, &args, &rows);
@@ -184,7 +184,7 @@ static tw_status check_source(const tw_plan* plan, const tw_rows* rows, const tw
                          packed_bytes);
   }
   if (status != TW_OK || plan->taps != 0) return status;
-  tw_matrix_bytes(rows->m, plan->k * tw_type_bytes(plan->lhs_type), source->stride, &one);
+  tw_matrix_bytes(rows->m, source->k * tw_type_bytes(plan->lhs_type), source->stride, &one);
   return check_bytes(function, "source.data_bytes", matrices, one, batch->source_stride,
                      source->data_bytes);
 }
@@ -217,7 +217,7 @@ tw_status tw_batch_pack_lhs(const tw_plan* plan, size_t m, const tw_batch* their
   tw_status status = take_batch("tw_batch_pack_lhs", plan, theirs, &batch);
   if (status != TW_OK || m == 0 || batch.count == 0 || plan->lhs_unpacked) return status;
   if (their_source == NULL) return tw_fail(TW_INVALID, "%s is null", who);
-  status = tw_take(who, "tw_lhs_source", their_source, &source, sizeof source);
+  status = tw_take_lhs(who, plan, their_source, &source);
   if (status != TW_OK) return status;
   status = tw_rows_of(plan, m, "tw_batch_pack_lhs", &rows);
   if (status == TW_OK) status = tw_check_lhs(who, plan, &rows, &source, &indirect);

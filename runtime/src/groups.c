@@ -192,6 +192,15 @@ static tw_status take_prepared(const char* function, const tw_plan* plan, const 
   return tw_fail(TW_INVALID, "%s: groups are not prepared for this plan", function);
 }
 
+/* Groups use all of their weights. */
+static tw_status check_whole(const char* who, const tw_plan* plan, size_t n, size_t k) {
+  if (n == plan->n && k == plan->k) return TW_OK;
+  return tw_fail(TW_INVALID,
+                 "%s: n = %zu and k = %zu are asked for; groups have this plan's, %zu "
+                 "and %zu",
+                 who, n, k, plan->n, plan->k);
+}
+
 /* The one that has the slice: the last that does not begin beyond it. */
 static size_t group_of(const tw_groups* groups, bool run, size_t slice) {
   size_t first = 0, end = groups->count;
@@ -236,7 +245,8 @@ tw_status tw_groups_pack_lhs(const tw_plan* plan, const tw_groups* theirs,
   tw_status status = take_prepared("tw_groups_pack_lhs", plan, theirs, &groups);
   if (status != TW_OK || groups.lhs_slices == 0) return status;
   if (their_source == NULL) return tw_fail(TW_INVALID, "%s is null", who);
-  status = tw_take(who, "tw_lhs_source", their_source, &source, sizeof source);
+  status = tw_take_lhs(who, plan, their_source, &source);
+  if (status == TW_OK) status = check_whole(who, plan, plan->n, source.k);
   if (status != TW_OK) return status;
   status = tw_rows_of(plan, groups.lhs_row_count, "tw_groups_pack_lhs", &rows);
   if (status == TW_OK) status = tw_check_lhs(who, plan, &rows, &source, &none);
@@ -339,7 +349,8 @@ tw_status tw_groups_run(const tw_plan* plan, const tw_groups* theirs, const tw_r
   tw_status status = take_prepared("tw_groups_run", plan, theirs, &groups);
   if (status != TW_OK || groups.run_slices == 0) return status;
   if (their_args == NULL) return tw_fail(TW_INVALID, "tw_groups_run: args is null");
-  status = tw_take("tw_groups_run: args", "tw_run_args", their_args, &args, sizeof args);
+  status = tw_take_run("tw_groups_run: args", plan, their_args, &args);
+  if (status == TW_OK) status = check_whole("tw_groups_run: args", plan, args.n, args.k);
   if (status == TW_OK) status = check_args(plan, &groups, &args);
   if (status != TW_OK || slice >= groups.run_slices) return status;
   const size_t g = group_of(&groups, true, slice);

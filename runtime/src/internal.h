@@ -100,12 +100,16 @@ bool tw_is_rows(const tw_layout* lhs);
 /* Whether callers' rows of that type are read where they are; others are packed, if only to become
  * the kernel's type. */
 bool tw_reads_rows(const tw_kernel* kernel, tw_type type);
+/* An RHS of floats: values, and nothing but a bias behind them. */
+bool tw_is_float(const tw_layout* rhs);
 /* An RHS for static activations: codes whose zero point and scale are packed with it. */
 bool tw_is_static(const tw_layout* rhs);
 /* Bytes of a scale per block, and its type's name. */
 size_t tw_scale_bytes(tw_scales scales);
 const char* tw_scales_text(tw_scales scales);
 bool tw_panel_bytes(const tw_layout* layout, const tw_device* device, size_t k, size_t* bytes);
+/* The length on a machine with so many vectors of 16 bytes in one of its own. */
+int64_t tw_length_at(tw_length length, int64_t vectors);
 /* Rows and columns of a kernel's tile; 0 likewise. */
 size_t tw_tile_rows(const tw_kernel* kernel, const tw_device* device);
 size_t tw_tile_columns(const tw_kernel* kernel, const tw_device* device);
@@ -281,8 +285,10 @@ tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice);
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows);
 
 size_t tw_slices_of(const tw_plan* plan, const tw_rows* rows);
-/* Of a slice: whole panels and tiles of all the rows' kernels. */
+/* Of a slice: a multiple of that unit. */
 size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows);
+/* Whole panels and tiles of all the rows' kernels. */
+size_t tw_column_unit(const tw_plan* plan, const tw_rows* rows);
 /* The last row up to `row` where the rows may be cut; between any two such rows there are at most
  * so many. */
 size_t tw_cut(const tw_plan* plan, const tw_rows* rows, size_t row);
@@ -296,6 +302,13 @@ size_t tw_share(size_t m, size_t index, size_t count);
 
 /* Kernels read the caller's rows, and those have taps: running gathers them. */
 bool tw_gathers(const tw_plan* plan);
+/* Columns whose packed bias is copied at once: panels are not wider where k may be less. */
+#define TW_BIAS_COLUMNS 1024
+/* 0 becomes the plan's; fails where weights cannot be used up to this k. */
+tw_status tw_take_depth(const char* who, const tw_plan* plan, size_t* k);
+/* Takes the caller's args, n and k become those in effect. */
+tw_status tw_take_run(const char* who, const tw_plan* plan, const tw_run_args* theirs,
+                      tw_run_args* own);
 /* `who` begins messages: "tw_run: args". */
 tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* args,
                        const tw_rows* rows);
@@ -309,6 +322,9 @@ typedef struct tw_corner {
 } tw_corner;
 void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
                  const tw_corner* corner, const tw_part* part);
+/* The slice's part of the outputs that are asked for. */
+tw_part tw_run_slice_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                          size_t slice);
 /* What is checked. Rows that are gathered lie `offset` bytes beyond where their table says. */
 tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_run_args* args, size_t offset, size_t slice);
@@ -317,6 +333,9 @@ tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows
 
 /* gathered: of rows that are copied before they are packed. */
 size_t tw_lhs_slices_of(const tw_plan* plan, const tw_rows* rows, bool gathered);
+/* Takes the caller's source, k becomes the one in effect. */
+tw_status tw_take_lhs(const char* who, const tw_plan* plan, const tw_lhs_source* theirs,
+                      tw_lhs_source* own);
 /* Where the rows are, and what codes mean; with taps `indirect` is set. `who` begins messages:
  * "tw_pack_lhs: source". */
 tw_status tw_check_lhs(const char* who, const tw_plan* plan, const tw_rows* rows,

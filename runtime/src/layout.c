@@ -47,6 +47,10 @@ static size_t length_of(size_t fixed, size_t scalable, size_t vector_bytes) {
   return fixed + scalable * (vector_bytes / 16);
 }
 
+int64_t tw_length_at(tw_length length, int64_t vectors) {
+  return length.fixed + length.scalable * vectors;
+}
+
 size_t tw_panel_rows(const tw_layout* layout, const tw_device* device) {
   return length_of(layout->panel, layout->panel_scalable, tw_vector_bytes(layout, device));
 }
@@ -67,6 +71,11 @@ bool tw_is_rows(const tw_layout* lhs) {
 
 bool tw_reads_rows(const tw_kernel* kernel, tw_type type) {
   return tw_is_rows(kernel->lhs) && kernel->lhs->type == type;
+}
+
+bool tw_is_float(const tw_layout* rhs) {
+  const tw_type type = rhs->axes != NULL ? rhs->axes->data.type : TW_TYPE_NONE;
+  return type == TW_F32 || type == TW_F16 || type == TW_BF16;
 }
 
 bool tw_is_static(const tw_layout* rhs) {

@@ -195,7 +195,7 @@ static tw_pack_args lhs_args(const tw_plan* plan, const tw_segment* segment,
 static void pack_rows(const tw_plan* plan, const tw_segment* segment, const tw_lhs_source* source,
                       void* packed, const lhs_step* step, size_t slice) {
   const size_t begin = slice / step->across * step->rows, rest = segment->rows - begin;
-  const size_t k_begin = slice % step->across * step->k, k_rest = plan->k - k_begin;
+  const size_t k_begin = slice % step->across * step->k, k_rest = source->k - k_begin;
   size_t before = 0;
   if (k_begin != 0) tw_panel_bytes(segment->kernel->lhs, &plan->device, k_begin, &before);
   tw_pack_args args = lhs_args(plan, segment, source);
@@ -269,6 +269,12 @@ static tw_status check_meaning(const char* who, const tw_rows* rows, const tw_lh
                  (double)source->scale);
 }
 
+tw_status tw_take_lhs(const char* who, const tw_plan* plan, const tw_lhs_source* theirs,
+                      tw_lhs_source* own) {
+  const tw_status status = tw_take(who, "tw_lhs_source", theirs, own, sizeof *own);
+  return status == TW_OK ? tw_take_depth(who, plan, &own->k) : status;
+}
+
 tw_status tw_check_lhs(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_lhs_source* source, tw_indirect* indirect) {
   tw_status status = tw_take_indirect(who, plan, rows, source->indirect, indirect);
@@ -278,7 +284,7 @@ tw_status tw_check_lhs(const char* who, const tw_plan* plan, const tw_rows* rows
     return tw_check_scratch(who, plan, rows, source->scratch, source->scratch_bytes);
   }
   if (source->data == NULL) return tw_fail(TW_INVALID, "%s.data is null", who);
-  return tw_check_matrix(who, rows->m, plan->k * tw_type_bytes(plan->lhs_type), source->stride,
+  return tw_check_matrix(who, rows->m, source->k * tw_type_bytes(plan->lhs_type), source->stride,
                          source->data_bytes);
 }
 
@@ -308,7 +314,7 @@ tw_status tw_pack_lhs(const tw_plan* plan, size_t m, const tw_lhs_source* theirs
   if (theirs == NULL) return tw_fail(TW_INVALID, "tw_pack_lhs: source is null");
   const char* who = "tw_pack_lhs: source";
   tw_lhs_source source;
-  tw_status status = tw_take(who, "tw_lhs_source", theirs, &source, sizeof source);
+  tw_status status = tw_take_lhs(who, plan, theirs, &source);
   if (status != TW_OK) return status;
   tw_rows rows;
   tw_indirect indirect;

@@ -7,14 +7,14 @@
 static tw_status check_dst(const char* who, const tw_plan* plan, const tw_run_args* args) {
   if (args->dst == NULL) return tw_fail(TW_INVALID, "%s.dst is null", who);
   size_t row, needed;
-  if (!tw_multiply(plan->n, tw_type_bytes(plan->dst_type), &row)) {
-    return tw_fail(TW_TOO_LARGE, "%s: n = %zu values overflow the address space", who, plan->n);
+  if (!tw_multiply(args->n, tw_type_bytes(plan->dst_type), &row)) {
+    return tw_fail(TW_TOO_LARGE, "%s: n = %zu values overflow the address space", who, args->n);
   }
   if (args->dst_stride < row) {
     return tw_fail(TW_TOO_SMALL,
                    "%s.dst_stride is %zu; a row of n = %zu values has %zu "
                    "bytes",
-                   who, args->dst_stride, plan->n, row);
+                   who, args->dst_stride, args->n, row);
   }
   if (!tw_matrix_bytes(args->m, row, args->dst_stride, &needed)) {
     return tw_fail(TW_TOO_LARGE,
@@ -31,13 +31,13 @@ static tw_status check_dst(const char* who, const tw_plan* plan, const tw_run_ar
 
 tw_status tw_check_unpacked_lhs(const char* who, const tw_plan* plan, const tw_run_args* args) {
   const size_t row =
-      plan->k * tw_type_bytes(plan->lhs_type); /* the plan's layouts have passed: no overflow */
+      args->k * tw_type_bytes(plan->lhs_type); /* the plan's layouts have passed: no overflow */
   size_t needed;
   if (args->lhs_stride < row) {
     return tw_fail(TW_TOO_SMALL,
                    "%s.lhs_stride is %zu; this plan reads unpacked rows, and one of "
                    "k = %zu values has %zu bytes",
-                   who, args->lhs_stride, plan->k, row);
+                   who, args->lhs_stride, args->k, row);
   }
   if (!tw_matrix_bytes(args->m, row, args->lhs_stride, &needed)) {
     return tw_fail(TW_TOO_LARGE, "%s.lhs_stride is %zu; m = %zu rows overflow the address space",
@@ -115,11 +115,11 @@ tw_status tw_check_weights(const char* who, const tw_plan* plan, const tw_run_ar
 }
 
 tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_args* args) {
-  if (args->bias != NULL && args->bias_count < plan->n) {
+  if (args->bias != NULL && args->bias_count < args->n) {
     return tw_fail(TW_TOO_SMALL,
                    "%s.bias_count is %zu; one of each of n = %zu columns "
                    "is needed",
-                   who, args->bias_count, plan->n);
+                   who, args->bias_count, args->n);
   }
   if (args->clamp && !(args->min <= args->max)) {
     return tw_fail(TW_INVALID, "%s.min is %g, args.max is %g; min must not be above max", who,
@@ -138,6 +138,61 @@ tw_status tw_check_run(const char* who, const tw_plan* plan, const tw_run_args* 
   return status != TW_OK ? status : tw_check_outputs(who, plan, args);
 }
 
+tw_status tw_take_depth(const char* who, const tw_plan* plan, size_t* k) {
+  if (*k == 0) *k = plan->k;
+  if (*k == plan->k) return TW_OK;
+  if (*k > plan->k) {
+    return tw_fail(TW_TOO_LARGE, "%s.k is %zu; this plan's k, %zu, is the most", who, *k, plan->k);
+  }
+  if (plan->taps != 0) {
+    return tw_fail(TW_INVALID, "%s.k is %zu; rows with taps have this plan's k, %zu", who, *k,
+                   plan->k);
+  }
+  if (tw_is_float(plan->rhs) && plan->rhs_panel <= TW_BIAS_COLUMNS) return TW_OK;
+  return tw_fail(TW_UNSUPPORTED, "%s.k is %zu; of layout %s all k are used, %zu", who, *k,
+                 plan->rhs->text, plan->k);
+}
+
+tw_status tw_take_run(const char* who, const tw_plan* plan, const tw_run_args* theirs,
+                      tw_run_args* own) {
+  const tw_status status = tw_take(who, "tw_run_args", theirs, own, sizeof *own);
+  if (status != TW_OK) return status;
+  if (own->n == 0) own->n = plan->n;
+  if (own->n <= plan->n) return tw_take_depth(who, plan, &own->k);
+  return tw_fail(TW_TOO_LARGE, "%s.n is %zu; this plan's n, %zu, is the most", who, own->n,
+                 plan->n);
+}
+
+/* ---- parts ---- */
+
+static void copy_bias(const tw_plan* plan, const char* panels, size_t columns, float* bias) {
+  const tw_field* field = &plan->rhs->axes->bias;
+  const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
+  const int64_t base = tw_length_at(field->base, vectors) / 8; /* from the panel's end */
+  for (size_t i = 0; i < columns; i += plan->rhs_panel, panels += plan->rhs_stride) {
+    const size_t left = columns - i;
+    memcpy(bias + i, panels + (int64_t)plan->rhs_stride + base,
+           (left < plan->rhs_panel ? left : plan->rhs_panel) * sizeof *bias);
+  }
+}
+
+/* Kernels look for the packed bias behind as many values of k as they add up. Where panels hold
+ * more it is handed over, of some columns at a time. */
+static void run_with_packed_bias(const tw_plan* plan, const tw_kernel* kernel, tw_args* args) {
+  float bias[TW_BIAS_COLUMNS];
+  const size_t tile = tw_tile_columns(kernel, &plan->device);
+  size_t most = TW_BIAS_COLUMNS / plan->rhs_panel * plan->rhs_panel;
+  if (most > tile) most -= most % tile;
+  for (size_t left = args->n; left > 0; left -= args->n) {
+    args->n = left < most ? left : most;
+    copy_bias(plan, args->rhs, args->n, bias);
+    args->bias = bias;
+    kernel->run(args);
+    args->rhs = (const char*)args->rhs + args->n / plan->rhs_panel * plan->rhs_stride;
+    args->dst = (char*)args->dst + args->n * tw_type_bytes(plan->dst_type);
+  }
+}
+
 static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_corner* corner,
                         const tw_segment* segment, const tw_part* part, size_t prefetch) {
   const size_t end = segment->row_begin + segment->rows;
@@ -149,7 +204,7 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   tw_args args = {.size = sizeof args};
   args.m = last - first;
   args.n = part->column_end - part->column_begin;
-  args.k = plan->k;
+  args.k = run->k;
   args.block = plan->rhs->block;
   if (plan->lhs_unpacked) {
     args.lhs = (const char*)run->lhs + (first - corner->lhs_row) * run->lhs_stride;
@@ -171,7 +226,11 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   args.max = run->clamp ? run->max : codes ? INT8_MAX : INFINITY;
   args.dst_zero_point = run->dst_zero_point;
   args.rhs_prefetch = prefetch;
-  segment->kernel->run(&args);
+  if (run->k != plan->k && run->bias == NULL) {
+    run_with_packed_bias(plan, segment->kernel, &args);
+  } else {
+    segment->kernel->run(&args);
+  }
 }
 
 void tw_run_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
@@ -194,11 +253,19 @@ static tw_status gather_lhs(const char* who, const tw_plan* plan, const tw_rows*
   return tw_gather(who, plan, &indirect, part->row_begin, part->row_end, args->scratch);
 }
 
+tw_part tw_run_slice_part(const tw_plan* plan, const tw_rows* rows, const tw_run_args* args,
+                          size_t slice) {
+  tw_part part = tw_slice_part(plan, rows, slice);
+  if (part.column_end > args->n) part.column_end = args->n;
+  if (part.column_begin >= part.column_end) part.row_end = part.row_begin;
+  return part;
+}
+
 tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_run_args* args, size_t offset, size_t slice) {
   tw_run_args own = *args;
   tw_status status = TW_OK;
-  const tw_part part = tw_slice_part(plan, rows, slice);
+  const tw_part part = tw_run_slice_part(plan, rows, args, slice);
   if (tw_gathers(plan)) status = gather_lhs(who, plan, rows, &part, offset, &own);
   if (status != TW_OK) return status;
   const tw_corner corner = {tw_gathers(plan) ? part.row_begin : 0, 0, 0};
@@ -210,7 +277,7 @@ tw_status tw_run(const tw_plan* plan, const tw_run_args* theirs, size_t slice) {
   if (plan == NULL) return tw_fail(TW_INVALID, "tw_run: plan is null");
   if (theirs == NULL) return tw_fail(TW_INVALID, "tw_run: args is null");
   tw_run_args args;
-  tw_status status = tw_take("tw_run: args", "tw_run_args", theirs, &args, sizeof args);
+  tw_status status = tw_take_run("tw_run: args", plan, theirs, &args);
   if (status != TW_OK || args.m == 0) return status;
   tw_rows rows;
   status = tw_rows_of(plan, args.m, "tw_run", &rows);

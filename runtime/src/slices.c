@@ -108,12 +108,18 @@ size_t tw_share(size_t m, size_t index, size_t count) {
   return m / count * index + (index < rest ? index : rest);
 }
 
-size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows) {
-  if (rows->tuning.n_block == 0) return plan->n_block;
-  size_t unit = plan->rhs_panel, block;
+size_t tw_column_unit(const tw_plan* plan, const tw_rows* rows) {
+  size_t unit = plan->rhs_panel;
   for (size_t i = 0; i < rows->count; ++i) {
     unit = tw_common_multiple(unit, tw_tile_columns(rows->segments[i].kernel, &plan->device));
   }
+  return unit;
+}
+
+size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows) {
+  size_t block;
+  if (rows->tuning.n_block == 0) return plan->n_block;
+  const size_t unit = tw_column_unit(plan, rows);
   return tw_round_up(rows->tuning.n_block, unit, &block) ? block
                                                          : tw_divide_up(plan->n, unit) * unit;
 }

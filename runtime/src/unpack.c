@@ -26,15 +26,11 @@ typedef struct moves {
   int64_t from[RUN], to[RUN], change[RUN];
 } moves;
 
-static int64_t length_at(tw_length length, int64_t vectors) {
-  return length.fixed + length.scalable * vectors;
-}
-
 /* Adds to each coordinate's sum what its digit moves it by. */
 static void add_digit(const tw_axis* axis, int64_t stride, int64_t vectors, const coordinates* at,
                       int64_t* sums) {
-  const size_t step = (size_t)length_at(axis->step, vectors);
-  const size_t extent = (size_t)length_at(axis->extent, vectors);
+  const size_t step = (size_t)tw_length_at(axis->step, vectors);
+  const size_t extent = (size_t)tw_length_at(axis->extent, vectors);
   size_t digit = at->first / step, rest = at->first % step;
   if (extent != 0) digit %= extent;
   for (size_t i = 0; i < at->count; ++i) {
@@ -47,7 +43,7 @@ static void add_digits(const tw_axis* axes, size_t count, int sign, int64_t vect
                        const coordinates* at, int64_t* sums) {
   for (size_t i = 0; i < count; ++i) {
     if (axes[i].dim != at->dim) continue;
-    add_digit(&axes[i], sign * length_at(axes[i].stride, vectors), vectors, at, sums);
+    add_digit(&axes[i], sign * tw_length_at(axes[i].stride, vectors), vectors, at, sums);
   }
 }
 
@@ -65,7 +61,7 @@ static void add_changes(const values* from, const values* to, const coordinates*
 }
 
 static int64_t base_of(const values* v) {
-  const int64_t base = length_at(v->field->base, v->vectors);
+  const int64_t base = tw_length_at(v->field->base, v->vectors);
   return base < 0 ? base + v->row_bits : base;
 }
 

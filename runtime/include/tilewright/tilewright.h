@@ -340,6 +340,7 @@ typedef struct tw_lhs_source {
    * scale, one of all rows. A NaN for scale makes all outputs NaNs. Others: not read. */
   int32_t zero_point; /* -128 to 127 */
   float scale;
+  size_t k; /* values of a row, as tw_run_args.k; 0: the plan's. The packed LHS is as large as ever */
 } tw_lhs_source;
 
 /* Quantizing many rows alike, such as an image whose pixels are taps of many rows: once, instead of
@@ -389,6 +390,11 @@ typedef struct tw_run_args {
   const tw_indirect* indirect;
   void* scratch; /* of this call */
   size_t scratch_bytes;
+  /* Not 0: less than the plan's, whose weights have room for more (append.h). Outputs, their rows
+   * and bias are of the first n columns, slices beyond them do nothing; sums are over the first k
+   * values of depth, with the bits of a plan for so many. Another k than the plan's: weights of
+   * floats, rows without taps, and the packed LHS has the same k. */
+  size_t n, k;
 } tw_run_args;
 
 TW_API tw_status tw_run_slices(const tw_plan* plan, size_t m, size_t* slices);
