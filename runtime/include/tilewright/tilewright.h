@@ -340,7 +340,7 @@ typedef struct tw_lhs_source {
    * scale, one of all rows. A NaN for scale makes all outputs NaNs. Others: not read. */
   int32_t zero_point; /* -128 to 127 */
   float scale;
-  size_t k; /* values of a row, as tw_run_args.k; 0: the plan's. The packed LHS is as large as ever */
+  size_t k; /* of a row, as tw_run_args.k; 0: the plan's. The packed LHS is as large as ever */
 } tw_lhs_source;
 
 /* Quantizing many rows alike, such as an image whose pixels are taps of many rows: once, instead of
