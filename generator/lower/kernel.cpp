@@ -1,4 +1,5 @@
-// The frame of every matrix multiplication: loops over columns and rows of tiles, panel pointers, edges.
+// The frame of every matrix multiplication: loops over columns and rows of tiles, panel pointers,
+// edges.
 #include <fmt/format.h>
 
 #include <bit>

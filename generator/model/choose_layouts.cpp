@@ -293,7 +293,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract = own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
-                                         : kleidiai_contract(lhs, rhs, technique, isa);
+                                        : kleidiai_contract(lhs, rhs, technique, isa);
   if (block != 0 && rhs.has_zero_point && technique == Technique::outer) {
     throw std::invalid_argument(
         fmt::format("zero points in blocks are not possible with technique {} on {}: its "

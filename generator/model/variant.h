@@ -48,7 +48,8 @@ struct Family {
   std::vector<std::string> rhs_from;    ///< "nxk", "kxn"
 };
 
-/// The taps of a depthwise convolution, and how many pixels lie from one output's to the next one's.
+/// The taps of a depthwise convolution, and how many pixels lie from one output's to the next
+/// one's.
 struct Window {
   int height = 0;  ///< 0: a matrix multiplication
   int width = 0;
