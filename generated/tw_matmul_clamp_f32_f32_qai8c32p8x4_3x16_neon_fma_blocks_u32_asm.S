@@ -9,7 +9,7 @@
 // or blocks of any other multiple of 64
 // tile 3 x 16: needs 28 vector registers on neon (12 accumulators + 16 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (dd3d08556d104fa8)
+// from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (eb5b960ebb35ecf3)
 // again  tilewright generate
 //
 // Registers in loop k:

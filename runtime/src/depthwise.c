@@ -293,6 +293,10 @@ static tw_status check_run(const tw_depthwise_plan* plan, const tw_depthwise_arg
   if (run->m != outputs) {
     return tw_fail(TW_INVALID, "%s.m is %zu; all %zu outputs are legal", who, run->m, outputs);
   }
+  if (run->n != plan->matrix.n) {
+    return tw_fail(TW_INVALID, "%s.n is %zu; all %zu channels are legal", who, run->n,
+                   plan->matrix.n);
+  }
   if (run->rhs == NULL) return tw_fail(TW_INVALID, "%s.rhs is null", who);
   const tw_status status = tw_check_weights(who, &plan->matrix, run);
   return status == TW_OK ? tw_check_outputs(who, &plan->matrix, run) : status;
@@ -348,7 +352,7 @@ tw_status tw_depthwise_run(const tw_depthwise_plan* plan, const tw_depthwise_arg
       tw_take("tw_depthwise_run: args", "tw_depthwise_args", theirs, &args, sizeof args);
   if (status != TW_OK) return status;
   if (args.run == NULL) return tw_fail(TW_INVALID, "tw_depthwise_run: args.run is null");
-  status = tw_take("tw_depthwise_run: args.run", "tw_run_args", args.run, &run, sizeof run);
+  status = tw_take_run("tw_depthwise_run: args.run", &plan->matrix, args.run, &run);
   if (status == TW_OK) status = check_run(plan, &args, &run);
   if (status != TW_OK || slice >= plan->lines) return status;
   const size_t first = slice * plan->row->stride * plan->line_columns;

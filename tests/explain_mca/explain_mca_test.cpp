@@ -104,6 +104,9 @@ std::vector<Variant> shipped(IsaLibrary& isas) {
   std::vector<Variant> variants;
   for (const std::string& name : yaml_names(source / "specs")) {
     for (Variant& it : read_spec(source / "specs" / (name + ".yaml"), isas)) {
+      // Of a depthwise convolution's long loops on cores that issue in order the model is up to 29
+      // % off: it is for products of matrices.
+      if (it.family.operation != Operation::matmul) continue;
       const bool usual = it.family.dst == ElementType::f32 && !it.family.accumulate &&
                          block_suffix(it.rhs, *it.family.rhs).empty();
       if (!is_long() && !usual) continue;

@@ -226,7 +226,8 @@ TEST_F(GatedErrors, Plans) {
   EXPECT_EQ(tw_gated_scratch_bytes(taps.get(), 5, &bytes), TW_INVALID);
   EXPECT_STREQ(tw_error_message(),
                "tw_gated_scratch_bytes: this plan's rows have 2 taps; plans without are legal");
-  const Layer adding(families().back(), 40, 32);
+  const auto adds = [](const Family& family) { return family.accumulate; };
+  const Layer adding(*std::find_if(families().begin(), families().end(), adds), 40, 32);
   EXPECT_EQ(tw_gated_run(adding.get(), &pair.gated, &pair.args, 0), TW_INVALID);
   EXPECT_STREQ(tw_error_message(),
                "tw_gated_run: this plan's products are added to outputs; others are legal");
