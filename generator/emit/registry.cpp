@@ -142,9 +142,9 @@ std::string print_sources(AxisRows& axes) {
 
 /// An array that may be empty, which C does not know: then it has one row that nobody counts.
 std::string print_array(const std::string& type, const std::string& array, const std::string& rows,
-                        size_t count, const std::string& no_row = "{0}") {
+                        size_t count) {
   return fmt::format("const {0} {1}s[] = {{\n{2}}};\nconst size_t {1}_count = {3};\n", type, array,
-                     rows.empty() ? fmt::format("    {},\n", no_row) : rows, count);
+                     rows.empty() ? "    {0},\n" : rows, count);
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {
@@ -198,9 +198,6 @@ std::string print_depthwise(const KernelEntry& kernel, const Names& names) {
       "    }},\n",
       window.height, window.width, window.stride, print_kernel(kernel, names));
 }
-
-/// C++ wants all members.
-constexpr const char* no_depthwise = "{0, 0, 0, {.name = NULL}}";
 
 /// Of products of matrices, or of depthwise convolutions.
 std::string print_kernels(const Registry& registry, const Names& names, Operation operation) {
