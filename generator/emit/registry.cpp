@@ -209,9 +209,11 @@ std::string print_kernels(const Registry& registry, const Names& names, Operatio
     rows += depthwise ? print_depthwise(kernel, names) : print_kernel(kernel, names);
     ++count;
   }
-  return depthwise ? print_array("tw_depthwise_kernel", "tw_generated_depthwise_kernel", rows,
-                                 count, no_depthwise)
-                   : print_array("tw_kernel", "tw_generated_kernel", rows, count);
+  // C has no empty arrays, and C++ wants all members: a row that does not count.
+  if (depthwise && count == 0) rows = print_depthwise(registry.kernels.front(), names);
+  return depthwise
+             ? print_array("tw_depthwise_kernel", "tw_generated_depthwise_kernel", rows, count)
+             : print_array("tw_kernel", "tw_generated_kernel", rows, count);
 }
 
 /// A packer's name, and what it is told of the layout where it serves several.
