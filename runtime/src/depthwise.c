@@ -217,7 +217,7 @@ tw_status tw_depthwise_create(const tw_device* device, const tw_depthwise* depth
   }
   tw_device own_device;
   tw_depthwise own;
-  tw_convolution convolution;
+  tw_convolution convolution = {0}; /* clang-tidy does not see that what fails is not read */
   tw_status status =
       tw_take("tw_depthwise_create: device", "tw_device", device, &own_device, sizeof own_device);
   if (status == TW_OK) {
