@@ -44,6 +44,12 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   return widened(t.b, packed, type, name, Role::operand);
 }
 
+std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind) {
+  std::vector<Value> vectors;
+  for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
+  return vectors;
+}
+
 std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout) {
   const Value all = code_bytes(t, layout, t.b.arg(ArgField::block));
   for (Value& cursor : cursors) {
@@ -85,23 +91,17 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
   return multiplier.start(t, starts);
 }
 
-/// A field of a block's columns, as the multiplier wants it.
-std::vector<Value> columns_of(const Tile1& t, Multiplier& multiplier, const std::vector<Value>& rhs,
-                              FieldKind kind) {
-  std::vector<Value> vectors;
-  for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
-  return multiplier.column_scales(t, vectors);
-}
-
 /// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
 /// wants it; `sums`: cursors of start_block().
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
                              const std::vector<Value>& sums, const std::vector<Value>& acc) {
-  const std::vector<Value> columns = columns_of(t, multiplier, at.rhs, FieldKind::scales);
+  const std::vector<Value> columns =
+      multiplier.column_scales(t, block_columns(t, at.rhs, FieldKind::scales));
   std::vector<Value> reals = multiplier.reals(t, acc);
   std::vector<Value> totals = at.carried;
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {
-    const std::vector<Value> zeros = columns_of(t, multiplier, at.rhs, FieldKind::zero_points);
+    const std::vector<Value> zeros =
+        multiplier.column_scales(t, block_columns(t, at.rhs, FieldKind::zero_points));
     const std::vector<Value> rows =
         multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
     for (size_t i = 0; i < reals.size(); ++i) {

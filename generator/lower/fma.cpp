@@ -26,9 +26,9 @@ class Weights {
   }
 
   void begin_block(const Tile1& t, const std::vector<Value>& rhs) {
-    scales_ = column_scales(t, rhs, FieldKind::scales);
+    scales_ = block_columns(t, rhs, FieldKind::scales);
     const bool has_zeros = field_index(rhs_, FieldKind::zero_points) >= 0;
-    if (has_zeros) zeros_ = column_scales(t, rhs, FieldKind::zero_points);
+    if (has_zeros) zeros_ = block_columns(t, rhs, FieldKind::zero_points);
   }
 
   /// The value of k whose turn is `i`: codes go as they lie, so that those of a byte follow each
@@ -67,13 +67,6 @@ class Weights {
   }
 
  private:
-  static std::vector<Value> column_scales(const Tile1& t, const std::vector<Value>& rhs,
-                                          FieldKind kind) {
-    std::vector<Value> vectors;
-    for (int64_t j = 0; j < t.vectors(); ++j) vectors.push_back(column_scale(t, rhs, j, kind));
-    return vectors;
-  }
-
   /// Of the code that begins with this bit of every lane.
   Value real(const Tile1& t, Value codes, int64_t bit, const std::string& name) const {
     const int width = bits(rhs_.element);

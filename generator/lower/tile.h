@@ -241,6 +241,8 @@ Length block_field(const Layout& layout, FieldKind kind);
 /// the end of long ones), moved by scales_beyond_codes().
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                    FieldKind kind = FieldKind::scales);
+/// Likewise of all the tile's columns.
+std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind);
 /// Whether a field of long blocks stands behind their codes.
 bool is_behind_codes(const Layout& layout, FieldKind kind);
 /// Cursors from a long block's start to where its codes end.

@@ -135,6 +135,9 @@ TEST_F(DepthwiseMistakes, InRuns) {
   run_.m = 9;
   refuse_run(TW_INVALID, "args.run.m is 9; all 10 outputs are legal");
   run_.m = 10;
+  run_.n = 4;
+  refuse_run(TW_INVALID, "args.run.n is 4; all 5 channels are legal");
+  run_.n = 0;
   run_.dst_stride = 19;
   refuse_run(TW_TOO_SMALL, "args.run.dst_stride is 19; a row of n = 5 values has 20 bytes");
   run_.dst_stride = 20;
