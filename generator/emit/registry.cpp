@@ -140,11 +140,19 @@ std::string print_sources(AxisRows& axes) {
   return rows;
 }
 
+/// One row of zeros: C11 has no empty braces, and C++ warns of members that {0} leaves out.
+constexpr const char* no_rows =
+    "#ifdef __cplusplus\n"
+    "    {},\n"
+    "#else\n"
+    "    {0},\n"
+    "#endif\n";
+
 /// An array that may be empty, which C does not know: then it has one row that nobody counts.
 std::string print_array(const std::string& type, const std::string& array, const std::string& rows,
                         size_t count) {
   return fmt::format("const {0} {1}s[] = {{\n{2}}};\nconst size_t {1}_count = {3};\n", type, array,
-                     rows.empty() ? "    {0},\n" : rows, count);
+                     rows.empty() ? no_rows : rows, count);
 }
 
 std::string print_kernel(const KernelEntry& kernel, const Names& names) {
@@ -209,8 +217,6 @@ std::string print_kernels(const Registry& registry, const Names& names, Operatio
     rows += depthwise ? print_depthwise(kernel, names) : print_kernel(kernel, names);
     ++count;
   }
-  // C has no empty arrays, and C++ wants all members: a row that does not count.
-  if (depthwise && count == 0) rows = print_depthwise(registry.kernels.front(), names);
   return depthwise
              ? print_array("tw_depthwise_kernel", "tw_generated_depthwise_kernel", rows, count)
              : print_array("tw_kernel", "tw_generated_kernel", rows, count);

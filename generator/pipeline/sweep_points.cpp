@@ -164,8 +164,8 @@ std::string entry_text(const SweepAim& aim, const SweepPoint& point) {
   text += fmt::format("panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}, knobs: {{",
                       to_string(point.panels.lhs), to_string(point.panels.rhs), point.panels.kr,
                       to_string(point.tile.m), to_string(point.tile.n));
-  if (!has_blocks(aim)) text += fmt::format("unroll_k: {}, ", point.knobs.unroll_k);
-  text += fmt::format("accumulators: {}", point.knobs.accumulators);
+  text +=
+      fmt::format("unroll_k: {}, accumulators: {}", point.knobs.unroll_k, point.knobs.accumulators);
   if (point.knobs.prefetch != Prefetch::none) {
     text += fmt::format(", prefetch: {}", name(point.knobs.prefetch));
   }

@@ -32,6 +32,15 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Of C++, too, which has other empty rows than C.
+void expect_cpp(const std::string& registry_file) {
+  const Ran ran = run_command(
+      "c++ -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c++ "
+      "-I " TILEWRIGHT_SOURCE_DIR "/runtime/include " +
+      registry_file);
+  EXPECT_EQ(ran.status, 0) << ran.output;
+}
+
 /// Compiles a registry with a program that says what is in it; returns what it prints.
 std::string run_with(const Registry& registry, const std::string& functions) {
   const Folder folder;
@@ -55,6 +64,7 @@ int main(void) {
 }
 )");
   const std::string at = folder.path().string();
+  expect_cpp(at + "/registry.c");
   const Ran ran = run_command(
       "cc -Wall -Wextra -Wpedantic -Werror -I " TILEWRIGHT_SOURCE_DIR "/runtime/include -o " + at +
       "/program " + at + "/registry.c " + at + "/main.c && " + at + "/program");

@@ -171,7 +171,7 @@ class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
   // Sanitizers make it some 20 times as slow.
-  const int rounds = is_long() ? (TW_SANITIZED ? 40 : 200) : (TW_SANITIZED ? 10 : 60);
+  const int rounds = is_long() ? (TW_SANITIZED ? 40 : 200) : (TW_SANITIZED ? 4 : 20);
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSource = TILEWRIGHT_SOURCE_DIR;
 const std::string kInt4 = "tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx2_near_asm";
-const std::string kF16 = "tw_matmul_clamp_f32_f32_f16p16x1_6x16_avx2_u4_far";
+/// Of a family without portable kernels.
+const std::string kBf16 = "tw_matmul_clamp_f32_bf16p1x2_bf16p48x2_4x48_avx512_bf16_dot_u8_near";
 
 Ran ship(const Folder& folder, const std::vector<std::string>& kernels) {
   std::string command = "tilewright ship --out out";
@@ -36,11 +37,11 @@ std::set<std::string> files_in(const fs::path& root) {
 
 TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
   const Folder folder;
-  Ran ran = ship(folder, {kInt4, kF16});
+  Ran ran = ship(folder, {kInt4, kBf16});
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_TRUE(std::regex_match(
-      ran.output, std::regex("out: 3 kernels, 13 packers; [0-9]+ files written, 0 unchanged\n"
-                             "matmul_clamp_f32_f32_f16p: there is no portable kernel; .*\n")))
+      ran.output, std::regex("out: 3 kernels, 14 packers; [0-9]+ files written, 0 unchanged\n"
+                             "matmul_clamp_f32_bf16p_bf16p: there is no portable kernel; .*\n")))
       << ran.output;
   const std::set<std::string> files = files_in(folder.path() / "out");
   std::set<std::string> kernels;
@@ -48,7 +49,7 @@ TEST(Ship, ATreeOfWhatWasAskedForAndThePortableKernels) {
     if (file.find("matmul") != std::string::npos) kernels.insert(file);
   }
   EXPECT_EQ(kernels, (std::set<std::string>{
-                         "kernels/" + kInt4 + ".S", "kernels/" + kF16 + ".c",
+                         "kernels/" + kInt4 + ".S", "kernels/" + kBf16 + ".c",
                          "kernels/tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_scalar.c"}));
   for (const char* file :
        {"CMakeLists.txt", "README.txt", "LICENSE", "KERNELS.md", "kernels/registry.c",
@@ -100,11 +101,10 @@ TEST(ShipTree, BringsThePortableKernelsOfTheSameWeights) {
   };
   EXPECT_EQ(portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_bf16_near_asm"),
             std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_bf16"});
-  EXPECT_EQ(
-      portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm"),
-      std::set<std::string>{"tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_blocks_bf16"});
-  EXPECT_EQ(portable("tw_matmul_clamp_f32_f32_f16p16x1_1x16_avx2_u8_a4_near"),
-            std::set<std::string>{});
+  EXPECT_EQ(portable("tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p16x4_1x16_avx2_b64_bf16_near_asm"),
+            std::set<std::string>{
+                "tw_matmul_clamp_f32_qai8dxp1x4_qsi4c32p4x4_1x4_scalar_blocks_bf16_u32"});
+  EXPECT_EQ(portable(kBf16), std::set<std::string>{});
 }
 
 /// The command of a document that begins so, continued lines as one.
@@ -150,14 +150,15 @@ TEST(Ship, BuildsAndRunsWithItsOwnFilesAlone) {
 TEST(Ship, BuildsWithTheOneCommandOfItsReadme) {
   const Folder folder;
   for (const std::vector<std::string>& kernels :
-       {std::vector<std::string>{kInt4}, std::vector<std::string>{kF16}}) {
+       {std::vector<std::string>{kInt4}, std::vector<std::string>{kBf16}}) {
     fs::remove_all(folder.path() / "out");
     ASSERT_EQ(ship(folder, kernels).status, 0);
     const std::string readme = read(folder.path() / "out/README.txt");
     std::smatch command;
     ASSERT_TRUE(std::regex_search(readme, command, std::regex("\n  (cc -O2 .*)\n")));
     const Ran ran = run(folder, "cd out && " + command[1].str() + " && ./tilewright_test");
-    // f16 has no portable kernel: nothing runs where there is no avx2, and the test says so.
+    // bf16 has no portable kernel: nothing runs where there is no avx512_bf16, and the test says
+    // so.
     const bool runs = ran.output.find("\nruns ") != std::string::npos;
     EXPECT_EQ(ran.status, runs ? 0 : 1) << ran.output;
   }
@@ -214,13 +215,13 @@ TEST(Ship, LeavesFoldersOfOthersAlone) {
   EXPECT_EQ(ran.output, "out is a file: give a folder\n");
 
   fs::remove(folder.path() / "out");
-  ASSERT_EQ(ship(folder, {kInt4, kF16}).status, 0);
-  ran = ship(folder, {kInt4, kF16});
+  ASSERT_EQ(ship(folder, {kInt4, kBf16}).status, 0);
+  ran = ship(folder, {kInt4, kBf16});
   EXPECT_NE(ran.output.find("; 0 files written"), std::string::npos) << ran.output;
   // What is no longer asked for goes.
   ran = ship(folder, {kInt4});
   EXPECT_EQ(ran.status, 0) << ran.output;
-  EXPECT_FALSE(fs::exists(folder.path() / "out/kernels" / (kF16 + ".c")));
+  EXPECT_FALSE(fs::exists(folder.path() / "out/kernels" / (kBf16 + ".c")));
 }
 
 TEST(Ship, RefusesKernelsThatNoSpecMakes) {

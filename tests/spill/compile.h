@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "spill/hot_loops.h"
 
@@ -20,10 +21,20 @@ Compiler read_compiler(const std::string& text);
 /// Those that the build found, tests/spill/CMakeLists.txt.
 std::vector<Compiler> compilers();
 
-/// The hot loops of `function` in `file`, compiled with `flags`; nothing when the file has no
-/// content for the compiler's target. Throws std::runtime_error when it does not compile, and what
-/// examine() throws.
-std::optional<HotLoops> compile_and_examine(const Compiler& compiler, const std::string& flags,
-                                            const std::string& file, const std::string& function);
+/// A function of a generated file.
+struct Function {
+  std::string file;
+  std::string name;
+};
+
+/// What was found of one function; nothing when its file has no content for the compiler's target.
+struct Examined {
+  std::optional<HotLoops> loops;
+  std::string error;  ///< of the compiler, or what examine() throws; empty when there is none
+};
+
+/// The hot loops of each of `functions`, whose files are compiled with `flags`, all in one go.
+std::vector<Examined> compile_and_examine(const Compiler& compiler, const std::string& flags,
+                                          const std::vector<Function>& functions);
 
 }  // namespace tw::spill

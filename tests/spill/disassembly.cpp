@@ -76,16 +76,25 @@ std::vector<Instruction> parse_disassembly(const std::string& text) {
   return instructions;
 }
 
-std::vector<Instruction> disassemble(const std::string& objdump, const std::string& object,
-                                     const std::string& function) {
-  std::string command = objdump + " -d --no-show-raw-insn --x86-asm-syntax=intel";
-  command += " --disassemble-symbols=" + function + "," + function + ".cold '" + object + "'";
+std::map<std::string, std::vector<Instruction>> disassemble(const std::string& objdump,
+                                                            const std::string& object) {
+  const std::string command =
+      objdump + " -d --no-show-raw-insn --x86-asm-syntax=intel '" + object + "'";
   const Ran ran = run_command(command);
   if (ran.status != 0) throw std::runtime_error(command + "\n" + ran.output);
-  if (ran.output.find("<" + function + ".cold>:") != std::string::npos) {
-    throw std::runtime_error(object + ": a part of " + function + " lies elsewhere (.cold)");
+  std::map<std::string, std::vector<Instruction>> functions;
+  std::vector<Instruction>* code = nullptr;
+  std::istringstream lines(ran.output);
+  Instruction instruction;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t name = line.find(" <");  // "0000000000000040 <function>:"
+    if (line.ends_with(">:") && name != std::string::npos) {
+      code = &functions[line.substr(name + 2, line.size() - name - 4)];
+    } else if (code != nullptr && parse_line(line, instruction)) {
+      code->push_back(instruction);
+    }
   }
-  return parse_disassembly(ran.output);
+  return functions;
 }
 
 }  // namespace tw::spill

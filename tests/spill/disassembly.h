@@ -1,8 +1,9 @@
-// The instructions of one function of an object file, as llvm-objdump prints them (x86 in Intel
+// The instructions of the functions of an object file, as llvm-objdump prints them (x86 in Intel
 // syntax, so that results come first on every architecture).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,11 @@ struct Instruction {
   static std::vector<std::string> words(std::string_view operand);
 };
 
-/// Empty if the object has no such function. Throws std::runtime_error when objdump fails or a
-/// part of the function lies elsewhere (".cold").
-std::vector<Instruction> disassemble(const std::string& objdump, const std::string& object,
-                                     const std::string& function);
+/// Of an object's functions, by their names. Throws std::runtime_error when objdump fails.
+std::map<std::string, std::vector<Instruction>> disassemble(const std::string& objdump,
+                                                            const std::string& object);
 
-/// What `disassemble` does with objdump's output.
+/// One function's, in what objdump prints.
 std::vector<Instruction> parse_disassembly(const std::string& text);
 
 }  // namespace tw::spill

@@ -3,20 +3,14 @@
 //
 //   spill_lint          at both levels of optimization, as rows say it
 //   spill_lint -O3      at this one only: rows that say "none" have none, others may have some
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "spill/compile.h"
-#include "support/precompiled_intrinsics.h"
 #include "tilewright/registry.h"
 
 namespace tw::spill {
@@ -36,37 +30,30 @@ struct Result {
   }
 };
 
-/// A compiler's flags for each of the levels.
-std::vector<std::string> flags_with_intrinsics(const Compiler& compiler, const Levels& levels,
-                                               const std::filesystem::path& folder) {
-  std::vector<std::string> flags;
-  for (const std::string& level : levels) {
-    flags.push_back(level +
-                    precompiled_intrinsics(compiler.command + " " + level,
-                                           folder / (compiler.name + compiler.target + level)));
-  }
-  return flags;
+/// Compiled at a time: reading headers of intrinsics takes several times as long as one kernel.
+constexpr size_t kBatch = 16;
+
+Function function_of(const tw_kernel& kernel) {
+  return {std::string(TILEWRIGHT_SOURCE_DIR "/generated/") + kernel.symbol + ".c", kernel.symbol};
 }
 
-std::string text_of(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-Result compile(const tw_kernel& kernel, const Compiler& compiler, const Levels& levels,
-               const std::vector<std::string>& flags) {
-  Result result;
-  const std::string file = std::string(TILEWRIGHT_SOURCE_DIR "/generated/") + kernel.symbol + ".c";
-  try {
-    const bool includes = uses_intrinsics(compiler.target, text_of(file));
-    for (size_t i = 0; i < levels.size(); ++i) {
-      const std::string level = includes ? flags[i] : levels[i];
-      result.levels.push_back(compile_and_examine(compiler, level, file, kernel.symbol));
+/// All kernels by one compiler. An error of a batch is one of each of its kernels.
+std::vector<Result> compile(const std::vector<const tw_kernel*>& kernels, const Compiler& compiler,
+                            const Levels& levels) {
+  std::vector<Result> results(kernels.size());
+  for (size_t begin = 0; begin < kernels.size(); begin += kBatch) {
+    const size_t end = std::min(begin + kBatch, kernels.size());
+    std::vector<Function> functions;
+    for (size_t i = begin; i < end; ++i) functions.push_back(function_of(*kernels[i]));
+    for (const std::string& level : levels) {
+      const std::vector<Examined> found = compile_and_examine(compiler, level, functions);
+      for (size_t i = begin; i < end; ++i) {
+        results[i].levels.push_back(found[i - begin].loops);
+        if (!found[i - begin].error.empty()) results[i].error = found[i - begin].error;
+      }
     }
-  } catch (const std::exception& error) {
-    result.error = error.what();
   }
-  return result;
+  return results;
 }
 
 void print(const Compiler& compiler, const Result& result) {
@@ -143,22 +130,15 @@ int lint(const Levels& levels) {
       "and loads from the\nstack; for each of");
   for (const std::string& level : levels) std::printf(" %s", level.c_str());
   std::printf("\n");
-  const std::filesystem::path headers =
-      std::filesystem::temp_directory_path() / ("tilewright_spill_" + std::to_string(getpid()));
   // A thread for each compiler: the commands take all the time.
   std::vector<std::future<std::vector<Result>>> columns;
   for (const Compiler& compiler : all) {
-    columns.push_back(std::async(std::launch::async, [&kernels, &levels, &headers, &compiler] {
-      const std::vector<std::string> flags = flags_with_intrinsics(compiler, levels, headers);
-      std::vector<Result> results;
-      for (const tw_kernel* kernel : kernels)
-        results.push_back(compile(*kernel, compiler, levels, flags));
-      return results;
+    columns.push_back(std::async(std::launch::async, [&kernels, &levels, &compiler] {
+      return compile(kernels, compiler, levels);
     }));
   }
   std::vector<std::vector<Result>> by_compiler;
   for (auto& column : columns) by_compiler.push_back(column.get());
-  std::filesystem::remove_all(headers);
   int wrong = 0;
   for (size_t k = 0; k < kernels.size(); ++k) {
     std::vector<Result> results;

@@ -156,7 +156,10 @@ TEST(SpillLint, TilesThatDoNotFitAreReported) {
                                     "tw_too_large");
       int compiled = 0;
       for (const Compiler& compiler : all) {
-        const auto loops = compile_and_examine(compiler, "-O2", file, "tw_too_large");
+        const Examined found =
+            compile_and_examine(compiler, "-O2", {{file.string(), "tw_too_large"}}).front();
+        EXPECT_EQ(found.error, "");
+        const std::optional<HotLoops>& loops = found.loops;
         if (!loops) continue;
         ++compiled;
         EXPECT_GT(loops->stores, 0) << isa.name << " " << compiler.command;
