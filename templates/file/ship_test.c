@@ -434,6 +434,9 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
   run_choices(device, &p);
 }
 
+/* depthwise.c */
+int test_depthwise(const tw_device *device, int *comparisons);
+
 int main(void) {
   static const tw_kernel *rows[MOST_ROWS];
   const size_t count = tw_list_kernels(NULL, rows, MOST_ROWS);
@@ -448,8 +451,10 @@ int main(void) {
     while (!same_problem(rows[first], rows[i])) ++first;
     if (first == i) run_family(&device, rows, count, i);
   }
+  failures += test_depthwise(&device, &comparisons);
   for (size_t i = 0; i < tw_generated_choice_count; ++i) check_choice(&tw_generated_choices[i]);
-  printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name, count, comparisons, failures,
+  printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name,
+         count + tw_generated_depthwise_kernel_count, comparisons, failures,
          comparisons == 0 ? ": none of the kernels runs on this CPU" : "");
   return failures != 0 || comparisons == 0;
 }
