@@ -143,7 +143,8 @@ class DepthwiseWriter {
     const int64_t macs = pixels_ * v_.tile.n.fixed * taps().fixed;
     b_.hot_loop(
         "pixels", count, {b_.constant(0), b_.constant(0)}, macs, [&](const std::vector<Value>& p) {
-          tile(c, b_.op(OpCode::imin, {p[0], last_in}), b_.op(OpCode::imin, {p[1], last_out}));
+          const Value out = b_.op(OpCode::imin, {p[1], last_out});
+          tile(c, b_.op(OpCode::imin, {p[0], last_in}), out);
           return std::vector{b_.add(p[0], step), b_.op(OpCode::iadd, {p[1], tile_bytes})};
         });
   }
@@ -196,7 +197,8 @@ class DepthwiseWriter {
 
   void single_pixels(const Channels& c) {
     const int64_t step = v_.window.stride * pointer_bytes;
-    b_.loop("pixel", b_.arg(ArgField::m), {b_.arg(ArgField::lhs), c.t.dst},
+    const Value lhs = b_.arg(ArgField::lhs);
+    b_.loop("pixel", b_.arg(ArgField::m), {lhs, c.t.dst},
             [&](const std::vector<Value>& p) {
               store(c, p[1], single_pixel(c, p[0]));
               return std::vector{b_.add(p[0], step),
@@ -226,7 +228,8 @@ class DepthwiseWriter {
     for (int64_t j = 0; j < vectors_; ++j) {
       Value& weights = carried[static_cast<size_t>(1 + j)];
       Value& sum = carried[static_cast<size_t>(1 + vectors_ + j)];
-      sum = multiply(c, load_pixel(c, at, j), load_tap(weights, 0), sum);
+      const Value tap = load_tap(weights, 0);
+      sum = multiply(c, load_pixel(c, at, j), tap, sum);
       weights = b_.add(weights, step_bytes(v_.rhs, 1));
     }
     return carried;

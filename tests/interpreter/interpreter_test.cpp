@@ -15,15 +15,6 @@
 #include "spec/yaml_reader.h"
 #include "support/environment.h"
 
-// GCC says it by a macro, clang by a feature.
-#if defined(__has_feature)
-#define TW_SANITIZED __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__)
-#define TW_SANITIZED 1
-#else
-#define TW_SANITIZED 0
-#endif
-
 namespace tw::test {
 namespace {
 
@@ -73,10 +64,12 @@ bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
          (!compiled.allocated || good("allocated", *compiled.allocated, true));
 }
 
-/// Tries `rounds` random variants, three multiplications each, until one is wrong.
+/// Tries random variants, three multiplications each, until one is wrong, `rounds` have compiled or
+/// four times as many have been tried.
 void try_variants(const Ground& ground, const CoreModel& core, int rounds, Random& random,
                   Counts& counts) {
-  for (int round = 0; round < rounds; ++round) {
+  const int enough = counts.variants + rounds;
+  for (int tried = 0; tried < 4 * rounds && counts.variants < enough; ++tried) {
     const std::optional<Variant> variant = random_variant(ground, random);
     if (!variant) continue;
     std::optional<Compiled> compiled;
@@ -170,8 +163,7 @@ std::vector<Table> tables() {
 class Interpreter : public testing::TestWithParam<Table> {};
 
 TEST_P(Interpreter, AgreesWithTheReference) {
-  // Sanitizers make it some 20 times as slow.
-  const int rounds = is_long() ? (TW_SANITIZED ? 40 : 200) : (TW_SANITIZED ? 4 : 20);
+  const int rounds = is_long() ? (is_sanitized ? 40 : 200) : (is_sanitized ? 4 : 20);
   IsaLibrary isas(GetParam().folder);
   const Isa& isa = isas.get(GetParam().name);
   const CoreModel core = read_core(source_dir / "templates", isa.default_core);

@@ -1,4 +1,4 @@
-// Environment variables of this process, on every system.
+// What a test program runs in: environment variables, on every system, and sanitizers.
 #pragma once
 
 #include <cstdlib>
@@ -18,5 +18,16 @@ inline void set_environment(const char* name, const char* value) {
 inline bool is_long() {
   return std::getenv("TILEWRIGHT_LONG") != nullptr;
 }
+
+// GCC says it by a macro, clang by a feature.
+#if defined(__has_feature)
+#define TW_SANITIZED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define TW_SANITIZED 1
+#else
+#define TW_SANITIZED 0
+#endif
+/// By which tests become some 20 times as slow.
+constexpr bool is_sanitized = TW_SANITIZED;
 
 }  // namespace tw::test

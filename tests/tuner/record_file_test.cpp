@@ -192,13 +192,16 @@ TEST_F(RecordFiles, KilledWritersLoseNoCompleteRecord) {
   std::atomic<size_t>& appended = shared_counter();
   std::mt19937 random(7);
   for (int kill_number = 0; kill_number < 200; ++kill_number) {
+    const size_t before = appended;
     const pid_t writer = child([&] {
       for (;;) {
         append_record(path("a"), numbered(appended));
         ++appended;
       }
     });
-    std::this_thread::sleep_for(std::chrono::microseconds(500 + random() % 12000));
+    // A busy machine starts it late.
+    while (appended == before) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
     kill(writer, SIGKILL);
     EXPECT_TRUE(WIFSIGNALED(wait_for(writer)));
   }

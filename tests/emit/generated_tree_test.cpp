@@ -1,0 +1,76 @@
+// This build's generator makes the files that ship, whatever compiler built it: one kernel in a
+// dozen, every packer. (All kernels: `tilewright generate --check`.)
+#include "pipeline/generated_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "emit/packer.h"
+#include "ship/one_of_each.h"
+
+namespace tw {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = TILEWRIGHT_SOURCE_DIR;
+
+std::set<std::string> one_row_in(size_t step) {
+  IsaLibrary isas(kSource / "templates");
+  std::set<std::string> rows;
+  size_t n = 0;
+  for (const Variant& variant : read_variants(shipped_specs(), isas)) {
+    for (const std::string& row : row_names(variant)) {
+      if (n++ % step == 0) rows.insert(row);
+    }
+  }
+  return rows;
+}
+
+std::string read(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// Heads name the specs by their paths, which are others here.
+std::string without_head(const std::string& text) {
+  return text.substr(std::min(text.size(), text.find("#include")));
+}
+
+/// Compares a file that the generator makes with the one that ships; false: none does.
+bool is_as_shipped(const std::string& file, const std::string& text) {
+  const fs::path shipped = kSource / "generated" / file;
+  if (!fs::exists(shipped)) return false;
+  EXPECT_EQ(without_head(text), without_head(read(shipped))) << file;
+  return true;
+}
+
+TEST(GeneratedTree, KernelsAreWhatShips) {
+  const std::set<std::string> rows = one_row_in(12);
+  const GeneratedTree tree =
+      generate_tree(shipped_specs(), {kSource / "templates", {"test", "test"}, {}, rows});
+  size_t compared = 0;
+  for (const TreeFile& file : tree.files) {
+    const std::string row = fs::path(file.path).stem().string();
+    if (tree.hashes.count(row) != 0 && is_as_shipped(file.path, file.text)) ++compared;
+  }
+  EXPECT_GT(compared, rows.size() / 2);  // the others share theirs
+  EXPECT_GT(rows.size(), 60U);
+}
+
+TEST(GeneratedTree, PackersAreWhatShips) {
+  IsaLibrary isas(kSource / "templates");
+  const std::vector<Variant> variants = read_variants(shipped_specs(), isas);
+  const std::vector<PackerSource> packers =
+      make_packers({variants.begin(), variants.end()}, (kSource / "templates").string());
+  EXPECT_GT(packers.size(), 100U);
+  for (const PackerSource& packer : packers) {
+    EXPECT_TRUE(is_as_shipped(packer.symbol + ".c", packer.text)) << packer.symbol;
+  }
+}
+
+}  // namespace
+}  // namespace tw
