@@ -141,12 +141,12 @@ class DepthwiseWriter {
     const Value count =
         b_.op(OpCode::idiv, {b_.add(m, pixels_ - 1), b_.constant(pixels_)}, {}, "tiles");
     const int64_t macs = pixels_ * v_.tile.n.fixed * taps().fixed;
-    b_.hot_loop(
-        "pixels", count, {b_.constant(0), b_.constant(0)}, macs, [&](const std::vector<Value>& p) {
-          const Value out = b_.op(OpCode::imin, {p[1], last_out});
-          tile(c, b_.op(OpCode::imin, {p[0], last_in}), out);
-          return std::vector{b_.add(p[0], step), b_.op(OpCode::iadd, {p[1], tile_bytes})};
-        });
+    b_.hot_loop("pixels", count, {b_.constant(0), b_.constant(0)}, macs,
+                [&](const std::vector<Value>& p) {
+                  const Value out = b_.op(OpCode::imin, {p[1], last_out});
+                  tile(c, b_.op(OpCode::imin, {p[0], last_in}), out);
+                  return std::vector{b_.add(p[0], step), b_.op(OpCode::iadd, {p[1], tile_bytes})};
+                });
   }
 
   /// `in`: bytes in a line of the table, `out`: of outputs, in front of its first pixel.
@@ -198,12 +198,11 @@ class DepthwiseWriter {
   void single_pixels(const Channels& c) {
     const int64_t step = v_.window.stride * pointer_bytes;
     const Value lhs = b_.arg(ArgField::lhs);
-    b_.loop("pixel", b_.arg(ArgField::m), {lhs, c.t.dst},
-            [&](const std::vector<Value>& p) {
-              store(c, p[1], single_pixel(c, p[0]));
-              return std::vector{b_.add(p[0], step),
-                                 b_.op(OpCode::iadd, {p[1], b_.arg(ArgField::dst_stride)})};
-            });
+    b_.loop("pixel", b_.arg(ArgField::m), {lhs, c.t.dst}, [&](const std::vector<Value>& p) {
+      store(c, p[1], single_pixel(c, p[0]));
+      return std::vector{b_.add(p[0], step),
+                         b_.op(OpCode::iadd, {p[1], b_.arg(ArgField::dst_stride)})};
+    });
   }
 
   /// Its sums. Carried: lines of the table, the tap's weights in each panel, the sums.

@@ -141,10 +141,20 @@ std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& pointe
   return vectors;
 }
 
+void check_segments(const Isa& isa) {
+  const Length bytes = isa.vector_bytes;
+  if (bytes.fixed % 16 == 0 && bytes.vl % 16 == 0 && bytes.svl % 16 == 0) return;
+  throw std::invalid_argument(
+      fmt::format("{} multiplies by segments of 128 bits, of which its vectors of {} bytes have no "
+                  "whole number",
+                  isa.name, to_string(bytes)));
+}
+
 Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role) {
   if (t.b.isa().vector_bytes == Length{16}) {
     return t.b.op(OpCode::load, {at.pointer}, {.offset = at.offset}, name, role);
   }
+  check_segments(t.b.isa());
   return t.b.op(OpCode::load_dup, {at.pointer}, {.bits = 128, .offset = at.offset}, name, role);
 }
 

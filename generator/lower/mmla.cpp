@@ -22,7 +22,9 @@ class Mmla : public Multiplier {
         by_depth_(v.rhs.order.pair != NibblePair::column),
         raw_(has_raw_blocks(v)),
         base_bits_(base_of_sums(v)),
-        decoder_(v.rhs) {}
+        decoder_(v.rhs) {
+    check_segments(*v.isa);
+  }
 
   [[nodiscard]] int64_t group() const override {
     return by_depth_ ? kr_ * decoder_.operands() : kr_;

@@ -93,6 +93,8 @@ std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& pointe
 /// the same: rows beyond the edge repeat the last one, so that nothing beyond it is touched.
 std::vector<Value> clamped_pointers(Builder& b, Value first, Value step, Value left, Length unit,
                                     int64_t count, const std::string& hint);
+/// Throws std::invalid_argument unless vectors consist of 128-bit segments.
+void check_segments(const Isa& isa);
 /// 16 bytes in every segment of a vector.
 Value load_segment(const Tile1& t, const Place& at, const std::string& name, Role role);
 
