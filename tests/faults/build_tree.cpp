@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "faults/fault.h"
 #include "support/run_command.h"
 
 namespace tw::test {
@@ -35,6 +36,20 @@ void replace(std::string& command, const std::string& from, const std::string& t
   command.replace(at, from.size(), to);
 }
 
+/// Files that a source of CMake's includes to compile them in one go.
+std::vector<std::string> parts_of(const std::string& source) {
+  std::vector<std::string> parts;
+  if (source.find("/Unity/unity_") == std::string::npos) return parts;
+  std::istringstream lines(read_text(source));
+  const std::string include = "#include \"";
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(include)) {
+      parts.push_back(line.substr(include.size(), line.rfind('"') - include.size()));
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 BuildTree::BuildTree(const fs::path& folder)
@@ -57,10 +72,22 @@ const BuildTree::Target& BuildTree::commands(const std::string& target) {
   const std::string source_mark = " -c ";
   for (std::string line; std::getline(lines, line);) {
     if (const size_t mark = line.rfind(source_mark); mark != std::string::npos) {
-      at->second.compile[line.substr(mark + source_mark.size())] = line;
+      const std::string source = line.substr(mark + source_mark.size());
+      at->second.compile[source] = line;
+      for (const std::string& part : parts_of(source)) at->second.part_of[part] = source;
     } else if (line.rfind(": && ", 0) == 0) {
       at->second.link = line.substr(5, line.find(" && ", 5) - 5);  // the last: the program
     }
+  }
+  return at->second;
+}
+
+std::string BuildTree::compiled_for(const std::string& target, const fs::path& own) {
+  const Target& its = commands(target);
+  if (its.compile.count(own.string()) != 0) return own.string();
+  const auto at = its.part_of.find(own.string());
+  if (at == its.part_of.end()) {
+    throw std::runtime_error(target + " is not made from " + own.string());
   }
   return at->second;
 }
@@ -71,15 +98,20 @@ fs::path BuildTree::program(const std::string& target) {
 
 std::string BuildTree::compile(const std::string& target, const fs::path& own,
                                const fs::path& source, const fs::path& object) {
-  const auto& all = commands(target).compile;
-  const auto at = all.find(own.string());
-  if (at == all.end()) throw std::runtime_error(target + " is not made from " + own.string());
-  std::string command = at->second;
+  const std::string compiled = compiled_for(target, own);
+  fs::path input = source;
+  if (compiled != own.string()) {
+    input = object.string() + "_with_others" + fs::path(compiled).extension().string();
+    std::string text = read_text(compiled);
+    replace(text, '"' + own.string() + '"', '"' + source.string() + '"');
+    std::ofstream(input) << text;
+  }
+  std::string command = commands(target).compile.at(compiled);
   replace(command, " -MF " + word_after(command, " -MF "), " -MF " + object.string() + ".d");
   replace(command, " -o " + word_after(command, " -o "), " -o " + object.string());
-  replace(command, " -c " + own.string(),
+  replace(command, " -c " + compiled,
           fmt::format(" -iquote {} -iquote {} -c {}", source.parent_path().string(),
-                      own.parent_path().string(), source.string()));
+                      own.parent_path().string(), input.string()));
   // Compiling the generator's sources takes longer than running them once.
   if (own.extension() == ".cpp") command += " -O1";
   return fmt::format("cd '{}' && {}", folder_.string(), command);
@@ -89,7 +121,7 @@ std::string BuildTree::link(const std::string& target, const fs::path& own, cons
                             const fs::path& program) {
   const Target& its = commands(target);
   std::string command = its.link;
-  const std::string old = " " + word_after(its.compile.at(own.string()), " -o ");
+  const std::string old = " " + word_after(its.compile.at(compiled_for(target, own)), " -o ");
   const std::string output = " -o " + word_after(command, " -o ");
   // Stands on the command line itself, or in a library: what defines the same names and comes
   // before the library keeps the library's object out.

@@ -29,9 +29,12 @@ class BuildTree {
  private:
   struct Target {
     std::map<std::string, std::string> compile;  ///< source -> command
+    std::map<std::string, std::string> part_of;  ///< file -> the source that includes it and others
     std::string link;
   };
   const Target& commands(const std::string& target);
+  /// What is compiled for `own`: itself, or the source that it is part of.
+  std::string compiled_for(const std::string& target, const std::filesystem::path& own);
 
   std::filesystem::path folder_;
   std::string qemu_, cpu_;
