@@ -106,13 +106,6 @@ std::string operation_name(ElementType dst, bool accumulate, Operation operation
                      accumulate ? "acc_" : "", output_name(dst));
 }
 
-std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs,
-                        ElementType sums, Operation operation) {
-  const bool packed = operation == Operation::matmul && is_packed(lhs, sums);
-  return fmt::format("{}_{}{}_{}p", operation_name(dst, accumulate, operation), lhs.name,
-                     packed ? "p" : "", rhs.name);
-}
-
 const Format* find_format(std::string_view wanted) {
   for (const Format& format : formats()) {
     if (format.name == wanted) return &format;

@@ -48,10 +48,6 @@ enum class Operation { matmul, depthwise };
 /// "dwconv_clamp_f32". Names of families and kernels begin so.
 std::string operation_name(ElementType dst, bool accumulate,
                            Operation operation = Operation::matmul);
-/// "matmul_clamp_f32_qai8dxp_qsi4cxp".
-std::string family_name(ElementType dst, bool accumulate, const Format& lhs, const Format& rhs,
-                        ElementType sums = ElementType::f32,
-                        Operation operation = Operation::matmul);
 
 const Format* find_format(std::string_view name);
 const std::vector<Format>& formats();

@@ -37,6 +37,13 @@ std::string_view name(Prefetch prefetch) {
   return "?";
 }
 
+std::string family_name(const Family& family) {
+  const bool depthwise = family.operation == Operation::depthwise;
+  const bool packed = !depthwise && is_packed(*family.lhs, family.sums);
+  return fmt::format("{}_{}{}_{}p", operation_name(family.dst, family.accumulate, family.operation),
+                     family.lhs->name, packed ? "p" : "", family.rhs->name);
+}
+
 std::string_view name(LayoutStyle style) {
   switch (style) {
     case LayoutStyle::own:

@@ -47,6 +47,8 @@ struct Family {
   std::vector<ElementType> lhs_from;    ///< packers to generate
   std::vector<std::string> rhs_from;    ///< "nxk", "kxn"
 };
+/// "matmul_clamp_f32_qai8dxp_qsi4cxp", by what else the family says.
+std::string family_name(const Family& family);
 
 /// The taps of a depthwise convolution, and how many pixels lie from one output's to the next
 /// one's.

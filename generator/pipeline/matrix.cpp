@@ -161,8 +161,10 @@ class Matrix {
   /// Who has no products of f16 or bf16 may make those values f32.
   [[nodiscard]] std::string products_in_f32(const Family& family, const Isa& isa) const {
     if (!is_float(*family.lhs) || family.lhs->element == ElementType::f32) return "";
-    const std::string other =
-        family_name(family.dst, family.accumulate, *find_format("f32"), *family.rhs);
+    Family in_f32 = family;
+    in_f32.lhs = find_format("f32");
+    in_f32.sums = ElementType::f32;
+    const std::string other = family_name(in_f32);
     const bool serves = std::any_of(variants_.begin(), variants_.end(), [&](const Variant* v) {
       return v->family.name == other && includes(isa, *v->isa);
     });

@@ -311,8 +311,7 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
     families.push_back(family);
     families.back().dst = dst;
     families.back().accumulate = accumulate;
-    families.back().name =
-        family_name(dst, accumulate, *family.lhs, *family.rhs, family.sums, family.operation);
+    families.back().name = family_name(families.back());
   };
   const auto add_types = [&](bool accumulate, const YamlNode* sum) {
     const YamlNode* types = entry.find("dst");

@@ -77,8 +77,7 @@ Family read_family(const YamlNode& root) {
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
   if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);
 
-  const std::string expected = family_name(family.dst, family.accumulate, *family.lhs, *family.rhs,
-                                           family.sums, family.operation);
+  const std::string expected = family_name(family);
   if (family.name != expected) {
     name_node.fail(fmt::format("family '{}' disagrees with its formats, which make '{}'",
                                family.name, expected));

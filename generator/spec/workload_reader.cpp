@@ -24,7 +24,10 @@ std::vector<KnownFamily> known_families() {
   for (const Format& lhs : formats()) {
     for (const Format& rhs : formats()) {
       if (!can_multiply(lhs, rhs) || is_static(lhs)) continue;  // outputs are f32
-      all.push_back({family_name(ElementType::f32, false, lhs, rhs), &rhs});
+      Family family;
+      family.lhs = &lhs;
+      family.rhs = &rhs;
+      all.push_back({family_name(family), &rhs});
     }
   }
   return all;

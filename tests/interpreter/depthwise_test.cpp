@@ -37,8 +37,7 @@ Family family_of(const std::string& format) {
   family.lhs = find_format(format);
   family.rhs = find_format(format == "qai8" ? "qsi8cx" : format);
   family.dst = family.lhs->element;
-  family.name =
-      family_name(family.dst, false, *family.lhs, *family.rhs, ElementType::f32, family.operation);
+  family.name = family_name(family);
   return family;
 }
 
