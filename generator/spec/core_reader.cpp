@@ -23,7 +23,7 @@ PortUse read_use(const YamlNode& node, const CoreModel& core) {
     if (port != core.ports.end()) {
       use.ports.push_back(static_cast<int>(port - core.ports.begin()));
     } else if (std::string times; use.ports.empty() && parse_integer(word, count) && count > 0 &&
-                                  count <= 64 && words >> times && times == "*") {
+                                  count <= 256 && words >> times && times == "*") {
       use.cycles = static_cast<int>(count);
     } else {
       node.fail(unknown_text("port", word, core.ports));
