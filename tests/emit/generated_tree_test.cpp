@@ -4,10 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "emit/packer.h"
+#include "emit/write_tree.h"
 #include "ship/one_of_each.h"
 
 namespace tw {
@@ -29,12 +27,6 @@ std::set<std::string> one_row_in(size_t step) {
   return rows;
 }
 
-std::string read(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
 /// Heads name the specs by their paths, which are others here.
 std::string without_head(const std::string& text) {
   return text.substr(std::min(text.size(), text.find("#include")));
@@ -44,7 +36,7 @@ std::string without_head(const std::string& text) {
 bool is_as_shipped(const std::string& file, const std::string& text) {
   const fs::path shipped = kSource / "generated" / file;
   if (!fs::exists(shipped)) return false;
-  EXPECT_EQ(without_head(text), without_head(read(shipped))) << file;
+  EXPECT_EQ(without_head(text), without_head(read_text(shipped))) << file;
   return true;
 }
 

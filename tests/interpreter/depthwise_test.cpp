@@ -198,7 +198,7 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
     if (HasFatalFailure()) return;
   }
   std::printf("%s: %d runs, %d of %d variants refused\n", isa.name.c_str(), runs, refused, rounds);
-  EXPECT_LT(refused, rounds);
+  EXPECT_LT(4 * refused, 3 * rounds);
 }
 
 INSTANTIATE_TEST_SUITE_P(, DepthwiseInterpreter, testing::ValuesIn(grounds()),

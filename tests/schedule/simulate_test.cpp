@@ -90,6 +90,17 @@ TEST(InOrder, GoesThroughTheLinesOfARow) {
   EXPECT_EQ(at.issue({fast, fast}, {2, 2}, 0), 8) << "the first line waits to write in order";
 }
 
+TEST(Cost, OfKindsThatACoreDoesNotTellApart) {
+  const Isa& isa = shipped_isa("avx512_vnni");
+  const Row& widen = *isa.row_for(OpCode::cvt_f16_f32);
+  ASSERT_EQ(widen.issue_classes.front(), "convert.half");
+  CoreModel core = in_order_core();
+  core.classes["convert"] = {.latency = 3, .uses = {{{0}, 1}}};
+  EXPECT_EQ(costs(isa, core, widen)[0].latency, 3);
+  core.classes["convert.half"] = {.latency = 8, .uses = {{{0}, 1}}};
+  EXPECT_EQ(costs(isa, core, widen)[0].latency, 8);
+}
+
 TEST(Cost, OfVectorsWiderThanThePorts) {
   const Isa& isa = shipped_isa("avx512_vnni");
   CoreModel core = in_order_core();

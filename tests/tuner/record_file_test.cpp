@@ -200,7 +200,9 @@ TEST_F(RecordFiles, KilledWritersLoseNoCompleteRecord) {
       }
     });
     // A busy machine starts it late.
-    while (appended == before) std::this_thread::yield();
+    while (appended == before && waitpid(writer, nullptr, WNOHANG) == 0) {
+      std::this_thread::yield();
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
     kill(writer, SIGKILL);
     EXPECT_TRUE(WIFSIGNALED(wait_for(writer)));
