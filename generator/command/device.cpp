@@ -20,6 +20,8 @@ extern const tw_packer tw_generated_packers[] = {{}};
 extern const size_t tw_generated_packer_count = 0;
 extern const tw_source tw_generated_sources[] = {{}};
 extern const size_t tw_generated_source_count = 0;
+extern const tw_core tw_generated_cores[] = {{}};
+extern const size_t tw_generated_core_count = 0;
 }
 
 namespace tw {

@@ -259,11 +259,44 @@ std::string print_packer(const PackerEntry& packer, const Names& names) {
       names.layout(*packer.layout), packer.content_hash, source.vectorized ? 1 : 0);
 }
 
+/// What a core does with each product of matrices, in the rows' order.
+std::string print_rates(const Registry& registry, size_t core) {
+  std::string rates;
+  for (const KernelEntry& kernel : registry.kernels) {
+    if (kernel.variant->family.operation != Operation::matmul) continue;
+    rates += fmt::format("{:.4g},", core < kernel.rates.size() ? kernel.rates[core] : 0.0);
+  }
+  if (rates.empty()) rates = "0,";
+  std::string text = fmt::format("static const float rates_{}[] = {{  /* {} */\n", core,
+                                 registry.cores[core].name);
+  for (size_t at = 0; at < rates.size();) {
+    const size_t end = rates.size() - at > 96 ? rates.rfind(',', at + 95) : rates.size() - 1;
+    text += fmt::format("    {}\n", rates.substr(at, end + 1 - at));
+    at = end + 1;
+  }
+  return text + "};\n";
+}
+
+std::string print_cores(const Registry& registry) {
+  std::string text, rows;
+  for (size_t i = 0; i < registry.cores.size(); ++i) {
+    const CoreModel& core = registry.cores[i];
+    text += print_rates(registry, i);
+    rows += fmt::format("    {{\"{}\", \"{}\", {}, {}, {}, {}, rates_{}}},\n", core.name,
+                        core.cpus.maker, core.cpus.family, feature_mask(core.cpus.features),
+                        core.l2_bytes, core.stream_prefetch, i);
+  }
+  return text + print_array("tw_core", "tw_generated_core", rows, registry.cores.size());
+}
+
 /// Features that an older runtime has no bit for are never present.
 std::string print_features(const Registry& registry) {
   std::set<std::string> macros;
   for (const KernelEntry& kernel : registry.kernels) {
     for (const std::string& f : kernel.variant->isa->features) macros.insert(feature_macro(f));
+  }
+  for (const CoreModel& core : registry.cores) {
+    for (const std::string& f : core.cpus.features) macros.insert(feature_macro(f));
   }
   std::string text;
   for (const std::string& macro : macros) {
@@ -336,7 +369,8 @@ std::string print_registry(const Registry& registry) {
   std::string rows;
   for (const PackerEntry& packer : registry.packers) rows += print_packer(packer, names);
   text += print_array("tw_packer", "tw_generated_packer", rows, registry.packers.size()) + "\n";
-  text += print_array("tw_source", "tw_generated_source", source_rows, sources().size());
+  text += print_array("tw_source", "tw_generated_source", source_rows, sources().size()) + "\n";
+  text += print_cores(registry);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emit/packer.h"
+#include "model/core.h"
 #include "model/variant.h"
 
 namespace tw {
@@ -25,6 +26,7 @@ struct KernelEntry {
   double times = 1;  ///< so many times as many with that core's vectors, where they have no length
   std::string core;  ///< what it is scheduled for
   bool in_order = false;        ///< that core issues in order
+  std::vector<double> rates;    ///< MACs per cycle on each of Registry::cores; empty: not known
   std::string spills = "none";  ///< compilers that spill in its hot loop, see Variant::spills
 };
 
@@ -37,6 +39,7 @@ struct PackerEntry {
 };
 
 struct Registry {
+  std::vector<CoreModel> cores;  ///< that machines are known to have
   std::vector<KernelEntry> kernels;
   std::vector<PackerEntry> packers;
 };

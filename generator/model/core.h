@@ -2,6 +2,7 @@
 // Read from templates/core/*.yaml by spec/core_reader.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,8 +24,20 @@ struct IssueClass {
   std::vector<PortUse> uses;  ///< empty: costs dispatch slots only
 };
 
+/// x86 processors whose cores are like a core. Families are told apart by number; what else differs
+/// is told by features, since hypervisors make up model numbers.
+struct Cpus {
+  std::string maker;  ///< "AMD" or "Intel"; empty: none
+  int family = 0;
+  std::vector<std::string> features;  ///< that they must have, by the runtime's names
+};
+
 struct CoreModel {
   std::string name;
+  Cpus cpus;
+  int64_t l2_bytes = 0;  ///< where a machine does not say; 0: unknown
+  /// How far ahead a kernel that waits for its weights asks for them, bytes; 0: not at all.
+  int64_t stream_prefetch = 0;
   int width = 4;  ///< micro-operations dispatched per cycle
   bool in_order = false;
   /// How wide the ports for vectors are: `uses` are for such vectors, wider ones take a multiple.

@@ -59,6 +59,7 @@ class TreeMaker {
         elf_(only(dialect_, "elf")) {}
 
   GeneratedTree make(const std::vector<SpecInput>& specs) {
+    registry_.cores = read_known_cores(options_.templates_dir);
     for (const SpecInput& spec : specs) add_spec(spec);
     add_packers();
     add_lists();
@@ -165,6 +166,16 @@ class TreeMaker {
     }
   }
 
+  /// On each of the known cores.
+  [[nodiscard]] std::vector<double> rates_of(const Variant& variant, const Program& program) const {
+    std::vector<double> rates;
+    rates.reserve(registry_.cores.size());
+    for (const CoreModel& core : registry_.cores) {
+      rates.push_back(explain(program, core, block_trips(variant)).macs_per_cycle);
+    }
+    return rates;
+  }
+
   /// The kernels of one variant: one per printer.
   Kernels make_kernels(const Variant& variant, const Compiled& compiled, const SpecFile& origin) {
     const CoreModel& model = core(variant);
@@ -179,6 +190,7 @@ class TreeMaker {
       entry.macs_per_instruction = cost.macs_per_instruction * cost.times;
       entry.macs_per_cycle = cost.macs_per_cycle;
       entry.times = cost.times;
+      if (variant.isa->architecture == "x86_64") entry.rates = rates_of(variant, *program);
     }
     const std::string head_text = file_head(options_.origin, {origin}, about_kernel(compiled));
     Kernels kernels;

@@ -59,6 +59,34 @@ IssueClass read_class(const YamlNode& node, const CoreModel& core) {
   return result;
 }
 
+Cpus read_cpus(const YamlNode& node) {
+  node.expect_keys({"maker", "family", "features"});
+  Cpus cpus;
+  const std::vector<std::string> makers = {"AMD", "Intel"};
+  cpus.maker = node.at("maker").text();
+  if (std::find(makers.begin(), makers.end(), cpus.maker) == makers.end()) {
+    node.at("maker").fail(unknown_text("maker", cpus.maker, makers));
+  }
+  const YamlNode& family = node.at("family");
+  if (family.positive() > 255) family.fail("'family' must be at most 255");
+  cpus.family = static_cast<int>(family.positive());
+  if (const YamlNode* features = node.find("features")) cpus.features = features->texts();
+  return cpus;
+}
+
+/// What is not inherited, or not needed to schedule: which processors they are, and memory.
+void read_machines(const YamlNode& root, CoreModel& core) {
+  core.cpus = {};
+  if (const YamlNode* cpus = root.find("cpus")) core.cpus = read_cpus(*cpus);
+  if (const YamlNode* bytes = root.find("l2_bytes")) core.l2_bytes = bytes->positive();
+  if (const YamlNode* bytes = root.find("stream_prefetch")) {
+    core.stream_prefetch = bytes->integer();
+    if (core.stream_prefetch < 0 || core.stream_prefetch > 1 << 20) {
+      bytes->fail("'stream_prefetch' must be from 0 to 1048576 bytes");
+    }
+  }
+}
+
 CoreModel read_model(const std::filesystem::path& folder, const std::string& name,
                      std::vector<std::string> extended_by);
 
@@ -78,7 +106,7 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
                      std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(folder / (name + ".yaml"));
   root.expect_keys({"core", "extends", "width", "in_order", "vector_bytes", "ports", "window",
-                    "queue", "ghz", "classes"});
+                    "queue", "ghz", "classes", "cpus", "l2_bytes", "stream_prefetch"});
   const YamlNode& core_node = root.at("core");
   if (core_node.text() != name) {
     core_node.fail(fmt::format("the file is called {}.yaml, so 'core' must be {}", name, name));
@@ -96,6 +124,7 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
     core.width = read_small(root.at("width"));
   }
   core.name = name;
+  read_machines(root, core);
   if (const YamlNode* in_order = root.find("in_order")) core.in_order = in_order->boolean();
   if (const YamlNode* bytes = root.find("vector_bytes")) core.vector_bytes = read_small(*bytes);
   if (const YamlNode* window = root.find("window")) {
@@ -116,6 +145,15 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
 
 CoreModel read_core(const std::filesystem::path& templates_dir, const std::string& name) {
   return read_model(templates_dir / "core", name, {});
+}
+
+std::vector<CoreModel> read_known_cores(const std::filesystem::path& templates_dir) {
+  std::vector<CoreModel> cores;
+  for (const std::string& name : yaml_names(templates_dir / "core")) {
+    cores.push_back(read_core(templates_dir, name));
+    if (cores.back().cpus.maker.empty()) cores.pop_back();
+  }
+  return cores;
 }
 
 }  // namespace tw

@@ -8,6 +8,9 @@
 //   window: 320                       # out of order: micro-operations under way; optional
 //   queue: 64 * v0 v1                 # and how many of them wait for these ports
 //   ghz: 2.8
+//   cpus: {maker: AMD, family: 26, features: [avx512f]}  # x86: who has such cores; not inherited
+//   l2_bytes: 1048576                 # where a machine does not say
+//   stream_prefetch: 8192             # bytes ahead of kernels that wait for weights; 0: none
 //   classes:
 //     dot: {latency: 3, uses: [v0 v1]}                  # a cycle of either port
 //     mmla: {latency: 3, accumulate: 1, uses: [v0 v1]}  # a sum needs its operand late
@@ -20,6 +23,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "model/core.h"
 
@@ -27,5 +31,7 @@ namespace tw {
 
 /// Throws SpecError.
 CoreModel read_core(const std::filesystem::path& templates_dir, const std::string& name);
+/// All that say which processors have them, by name. Throws SpecError.
+std::vector<CoreModel> read_known_cores(const std::filesystem::path& templates_dir);
 
 }  // namespace tw

@@ -8,7 +8,7 @@
 #include "internal.h"
 
 /* More would be the same work by shorter slices, each of which is checked. */
-enum { SLICES_PER_CORE = 16 };
+enum { SLICES_PER_THREAD = 16 };
 
 static tw_status take_batch(const char* function, const tw_plan* plan, const tw_batch* theirs,
                             tw_batch* own) {
@@ -25,7 +25,7 @@ static tw_status take_batch(const char* function, const tw_plan* plan, const tw_
 /* Of the batch, if a matrix has `each`. False on overflow. */
 static bool slices_of(const tw_plan* plan, size_t each, size_t matrices, size_t* slices) {
   if (!tw_multiply(each, matrices, slices)) return false;
-  const size_t enough = SLICES_PER_CORE * tw_device_cores(&plan->device);
+  const size_t enough = SLICES_PER_THREAD * plan->threads;
   if (*slices > enough) *slices = enough;
   return true;
 }

@@ -78,10 +78,6 @@ bool tw_device_in_order(const tw_device* device) {
   return device->cluster_count > 0;
 }
 
-size_t tw_l2_bytes(const tw_device* device) {
-  return device->l2_bytes != 0 ? device->l2_bytes : 256 * 1024;
-}
-
 tw_status tw_device_limit(tw_device* device, const char* isa) {
   const tw_registry registry = tw_generated_registry();
   return tw_device_limit_from(&registry, device, isa);

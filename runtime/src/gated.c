@@ -14,7 +14,7 @@ typedef struct piece_size {
 } piece_size;
 static bool piece_size_of(const tw_plan* plan, const tw_rows* rows, piece_size* found) {
   const size_t value = tw_type_bytes(plan->dst_type);
-  const size_t values = tw_l2_bytes(&plan->device) / 4 / (2 * value);
+  const size_t values = tw_l2_bytes(plan) / 4 / (2 * value);
   const size_t column_unit = tw_column_unit(plan, rows), row_unit = tw_row_unit(plan, rows);
   const size_t most_columns = tw_slice_columns(plan, rows);
   found->rows = tw_slice_rows(plan, rows);

@@ -162,7 +162,6 @@ tw_features tw_windows_features(bool (*present)(unsigned number));
 
 /* What the simple cost model takes one core to get from memory, bytes a cycle. */
 #define TW_STREAM_BYTES 8
-size_t tw_l2_bytes(const tw_device* device); /* a small cache's when unknown */
 
 /* ---- registry (rows.c) ---- */
 
@@ -171,15 +170,23 @@ struct tw_registry {
   size_t kernel_count;
   const tw_packer* packers;
   size_t packer_count;
+  const tw_core* cores;
+  size_t core_count;
 };
 
 tw_registry tw_generated_registry(void);
+int tw_bit_count(tw_features features);
 bool tw_runnable_kernel(const tw_kernel* kernel, const tw_device* device);
 /* The runnable packer for this layout and source: a vectorized one, of those the one that needs
  * most features; null: none. */
 const tw_packer* tw_choose_packer(const tw_registry* registry, const tw_device* device,
                                   uint64_t layout, const char* source);
 tw_status tw_device_limit_from(const tw_registry* registry, tw_device* device, const char* isa);
+
+/* ---- cores_x86.c ---- */
+
+/* The row that is most like the device's cores; null: no x86, or there are none. */
+const tw_core* tw_core_of(const tw_registry* registry, const tw_device* device);
 
 /* ---- split.c: rows to kernels ---- */
 
@@ -233,6 +240,8 @@ typedef struct tw_range {
 struct tw_plan {
   tw_registry registry;
   tw_device device;
+  const tw_core* core; /* null: unknown */
+  size_t threads;      /* that are to have work */
   size_t n, k;
   size_t taps; /* of an indirect LHS; 0: rows as they lie */
   tw_type lhs_type, dst_type;
@@ -246,6 +255,12 @@ struct tw_plan {
   tw_range ranges[TW_MAX_SETTINGS]; /* ascending */
 };
 
+/* A small cache's when neither the device nor its core says. */
+size_t tw_l2_bytes(const tw_plan* plan);
+/* MACs per cycle: predicted for the device's core, else for the one that the kernel is for. */
+double tw_plan_rate(const tw_plan* plan, const tw_kernel* kernel);
+/* So that cores of unlike speed finish together. */
+#define TW_SLICES_PER_THREAD 4
 tw_status tw_plan_create_from(const tw_registry* registry, const tw_device* device,
                               const tw_matmul* matmul, tw_plan** plan);
 
@@ -328,6 +343,14 @@ tw_part tw_run_slice_part(const tw_plan* plan, const tw_rows* rows, const tw_run
 /* What is checked. Rows that are gathered lie `offset` bytes beyond where their table says. */
 tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows,
                        const tw_run_args* args, size_t offset, size_t slice);
+
+/* ---- deep.c ---- */
+
+/* Values of k that a segment's sums over the first k of them go through at a time; k: all. */
+size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k);
+/* args->bias is set, for at most TW_BIAS_COLUMNS columns. */
+void tw_run_k_blocks(const tw_plan* plan, const tw_segment* segment, const tw_args* args,
+                     size_t block);
 
 /* ---- pack.c ---- */
 

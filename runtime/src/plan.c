@@ -11,7 +11,6 @@
 enum {
   CALL_CYCLES = 100,    /* to enter a kernel and set up its pointers */
   TILE_CYCLES = 30,     /* to fill and drain a tile's chain of multiply-adds */
-  SLICES_PER_CORE = 4,  /* so that cores of unlike speed finish together */
   GATHER_COLUMNS = 256, /* of a slice that gathers its rows, so that they are worth it */
   UNLIKE_CORE = 4       /* times slower than predicted: a kernel scheduled for unlike cores */
 };
@@ -153,9 +152,20 @@ static tw_status nothing_runs(const tw_registry* registry, const tw_device* devi
 
 /* ---- one RHS layout ---- */
 
+size_t tw_l2_bytes(const tw_plan* plan) {
+  if (plan->device.l2_bytes != 0) return plan->device.l2_bytes;
+  return plan->core != NULL && plan->core->l2_bytes != 0 ? plan->core->l2_bytes : 256 * 1024;
+}
+
+double tw_plan_rate(const tw_plan* plan, const tw_kernel* kernel) {
+  const size_t row = (size_t)(kernel - plan->registry.kernels);
+  if (plan->core != NULL && plan->core->rates[row] > 0) return plan->core->rates[row];
+  return kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
+}
+
 static double tile_cycles(const tw_choice* choice, const tw_plan* plan) {
   const tw_kernel* kernel = choice->kernel;
-  double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
+  double rate = tw_plan_rate(plan, kernel);
   /* What is predicted for cores that issue in order does not compare with what is for others. */
   if ((kernel->in_order != 0) != tw_device_in_order(&plan->device)) rate /= UNLIKE_CORE;
   /* The prediction is for vectors of 16 bytes. */
@@ -237,8 +247,8 @@ static size_t choose_n_block(const tw_plan* plan) {
     return block;
   }
   const size_t units = tw_divide_up(plan->n, unit);
-  const size_t fit = tw_l2_bytes(&plan->device) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
-  const size_t fair = units / (SLICES_PER_CORE * tw_device_cores(&plan->device));
+  const size_t fit = tw_l2_bytes(plan) / 4 / plan->rhs_stride * plan->rhs_panel / unit;
+  const size_t fair = units / (TW_SLICES_PER_THREAD * plan->threads);
   size_t smaller = fit < fair ? fit : fair;
   const size_t least = tw_divide_up(GATHER_COLUMNS, unit);
   if (plan->taps != 0 && plan->lhs_unpacked && smaller < least) smaller = least;
@@ -399,6 +409,8 @@ static tw_status create(const tw_registry* registry, const tw_device* device, tw
   if (made == NULL) return tw_fail(TW_NO_MEMORY, "tw_plan_create: out of memory");
   made->registry = *registry;
   made->device = *device;
+  made->threads = matmul->threads != 0 ? matmul->threads : tw_device_cores(device);
+  made->core = tw_core_of(registry, device);
   made->n = matmul->n;
   made->k = matmul->k;
   made->taps = matmul->taps;

@@ -5,7 +5,8 @@
 
 tw_registry tw_generated_registry(void) {
   const tw_registry registry = {tw_generated_kernels, tw_generated_kernel_count,
-                                tw_generated_packers, tw_generated_packer_count};
+                                tw_generated_packers, tw_generated_packer_count,
+                                tw_generated_cores,   tw_generated_core_count};
   return registry;
 }
 
@@ -27,7 +28,7 @@ bool tw_runnable_kernel(const tw_kernel* kernel, const tw_device* device) {
   return kernel->run != NULL && tw_kernel_supported(kernel, device);
 }
 
-static int bit_count(tw_features features) {
+int tw_bit_count(tw_features features) {
   int count = 0;
   for (; features != 0; features &= features - 1) ++count;
   return count;
@@ -35,7 +36,7 @@ static int bit_count(tw_features features) {
 
 static bool better_packer(const tw_packer* a, const tw_packer* b) {
   if ((a->vectorized != 0) != (b->vectorized != 0)) return a->vectorized != 0;
-  return bit_count(a->features) > bit_count(b->features);
+  return tw_bit_count(a->features) > tw_bit_count(b->features);
 }
 
 const tw_packer* tw_choose_packer(const tw_registry* registry, const tw_device* device,

@@ -178,18 +178,21 @@ static void copy_bias(const tw_plan* plan, const char* panels, size_t columns, f
 
 /* Kernels look for the packed bias behind as many values of k as they add up. Where panels hold
  * more it is handed over, of some columns at a time. */
-static void run_with_packed_bias(const tw_plan* plan, const tw_kernel* kernel, tw_args* args) {
-  float bias[TW_BIAS_COLUMNS];
-  const size_t tile = tw_tile_columns(kernel, &plan->device);
+static void run_by_columns(const tw_plan* plan, const tw_segment* segment, tw_args args,
+                           size_t k_block) {
+  float packed[TW_BIAS_COLUMNS];
+  const float* bias = args.bias;
+  const size_t tile = tw_tile_columns(segment->kernel, &plan->device);
   size_t most = TW_BIAS_COLUMNS / plan->rhs_panel * plan->rhs_panel;
   if (most > tile) most -= most % tile;
-  for (size_t left = args->n; left > 0; left -= args->n) {
-    args->n = left < most ? left : most;
-    copy_bias(plan, args->rhs, args->n, bias);
-    args->bias = bias;
-    kernel->run(args);
-    args->rhs = (const char*)args->rhs + args->n / plan->rhs_panel * plan->rhs_stride;
-    args->dst = (char*)args->dst + args->n * tw_type_bytes(plan->dst_type);
+  for (size_t left = args.n; left > 0; left -= args.n) {
+    args.n = left < most ? left : most;
+    if (bias == NULL) copy_bias(plan, args.rhs, args.n, packed);
+    args.bias = bias == NULL ? packed : bias;
+    tw_run_k_blocks(plan, segment, &args, k_block);
+    if (bias != NULL) bias += args.n;
+    args.rhs = (const char*)args.rhs + args.n / plan->rhs_panel * plan->rhs_stride;
+    args.dst = (char*)args.dst + args.n * tw_type_bytes(plan->dst_type);
   }
 }
 
@@ -226,8 +229,9 @@ static void run_segment(const tw_plan* plan, const tw_run_args* run, const tw_co
   args.max = run->clamp ? run->max : codes ? INT8_MAX : INFINITY;
   args.dst_zero_point = run->dst_zero_point;
   args.rhs_prefetch = prefetch;
-  if (run->k != plan->k && run->bias == NULL) {
-    run_with_packed_bias(plan, segment->kernel, &args);
+  const size_t k_block = tw_k_block(plan, segment, run->k);
+  if (k_block < run->k || (run->k != plan->k && run->bias == NULL)) {
+    run_by_columns(plan, segment, args, k_block);
   } else {
     segment->kernel->run(&args);
   }

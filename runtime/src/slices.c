@@ -5,10 +5,9 @@
 
 enum {
   ALIGNMENT = 64,
-  /* Closer than 8 KiB disturbs the hardware's own prefetching; farther off, lines that a kernel
-   * waits for leave the L1 cache before their turn. */
-  STREAM_PREFETCH = 8192,
-  SINGLE_PASS_PREFETCH = 16384
+  SINGLE_PASS_PREFETCH = 16384,
+  STREAM_SLICE = 1 << 20, /* bytes: the hardware prefetches beyond the end of a shorter run, too */
+  CACHE_BYTES = 32        /* a cycle, from caches behind L2 where the next lines are foreseen */
 };
 
 tw_status tw_rows_of(const tw_plan* plan, size_t m, const char* who, tw_rows* rows) {
@@ -73,17 +72,57 @@ size_t tw_cut(const tw_plan* plan, const tw_rows* rows, size_t row) {
   return rows->m;
 }
 
-/* Half of the L2 cache is for the LHS. */
+static size_t row_bytes(const tw_plan* plan, const tw_rows* rows) {
+  return plan->lhs_unpacked ? rows->segments[0].lhs_stride : tw_divide_up(rows->lhs_bytes, rows->m);
+}
+
+/* Bytes of the caches behind L2 that rows may take. */
+static size_t far_bytes(const tw_plan* plan) {
+  return plan->device.l3_bytes != 0 ? plan->device.l3_bytes / 2 : 4 * tw_l2_bytes(plan);
+}
+
+/* Bytes of L2 that are left for rows beside a panel; 0: none. */
+static size_t near_bytes(const tw_plan* plan) {
+  const size_t room = tw_l2_bytes(plan) / 4 * 3;
+  return room > plan->rhs_stride ? room - plan->rhs_stride : 0;
+}
+
+/* Cycles that memory takes for one row and column, with blocks of so many rows: for each block the
+ * weights come from memory, for each tile of columns the block comes from where it fits. L2 costs
+ * nothing: tiles are chosen so that it does not. */
+static double memory_cycles(const tw_plan* plan, const tw_rows* rows, size_t block) {
+  const size_t row = row_bytes(plan, rows);
+  const size_t columns = tw_tile_columns(rows->segments[0].kernel, &plan->device);
+  const double weights = (double)plan->rhs_stride / (double)plan->rhs_panel / (double)block;
+  const double lhs = (double)row / (double)columns;
+  if (block * row <= near_bytes(plan)) return weights / TW_STREAM_BYTES;
+  const bool fits = block * row <= far_bytes(plan);
+  return weights / TW_STREAM_BYTES + lhs / (fits ? CACHE_BYTES : TW_STREAM_BYTES);
+}
+
+/* All rows, or as many as stay in a cache. */
+static size_t choose_row_block(const tw_plan* plan, const tw_rows* rows, size_t unit) {
+  const size_t rooms[] = {near_bytes(plan), far_bytes(plan)};
+  size_t best = rows->m;
+  for (size_t i = 0; i < 2; ++i) {
+    const size_t block = rooms[i] / row_bytes(plan, rows) / unit * unit;
+    if (block == 0 || block >= rows->m) continue;
+    if (memory_cycles(plan, rows, block) < memory_cycles(plan, rows, best)) best = block;
+  }
+  return best;
+}
+
+/* Where there are too few columns, rows give every thread a slice. */
 static size_t row_blocks(const tw_plan* plan, const tw_rows* rows) {
   if (rows->count == 0) return 0;
-  size_t block = rows->tuning.m_block;
-  if (block == 0) {
-    const size_t row_bytes =
-        plan->lhs_unpacked ? rows->segments[0].lhs_stride : tw_divide_up(rows->lhs_bytes, rows->m);
-    block = tw_l2_bytes(&plan->device) / 2 / row_bytes;
-  }
   const size_t unit = cut_unit(plan, &rows->segments[0]);
-  return tw_divide_up(rows->m, block > unit ? block : unit);
+  if (rows->tuning.m_block != 0) {
+    return tw_divide_up(rows->m, rows->tuning.m_block > unit ? rows->tuning.m_block : unit);
+  }
+  const size_t blocks = tw_divide_up(rows->m, choose_row_block(plan, rows, unit));
+  const size_t across = tw_divide_up(plan->n, tw_slice_columns(plan, rows));
+  const size_t wanted = tw_divide_up(plan->threads, across), most = tw_divide_up(rows->m, unit);
+  return blocks >= wanted ? blocks : wanted < most ? wanted : most;
 }
 
 size_t tw_row_unit(const tw_plan* plan, const tw_rows* rows) {
@@ -116,12 +155,32 @@ size_t tw_column_unit(const tw_plan* plan, const tw_rows* rows) {
   return unit;
 }
 
+/* The kernel eats weights faster than memory gives them. */
+static bool waits_for_weights(const tw_plan* plan, const tw_rows* rows) {
+  const double macs_per_byte = (double)rows->m * 8 / (double)plan->rhs->data_bits;
+  return tw_plan_rate(plan, rows->segments[0].kernel) / macs_per_byte > TW_STREAM_BYTES;
+}
+
+/* A run of columns for each thread that only their weights' bytes decide about. */
+static size_t stream_columns(const tw_plan* plan, size_t unit) {
+  const size_t per_thread = tw_divide_up(plan->rhs_bytes, plan->threads);
+  size_t bytes = per_thread < STREAM_SLICE ? per_thread : STREAM_SLICE;
+  if (bytes < per_thread / TW_SLICES_PER_THREAD) bytes = per_thread / TW_SLICES_PER_THREAD;
+  const size_t units = tw_divide_up(plan->n, unit);
+  const size_t slices = tw_divide_up(plan->rhs_bytes, bytes);
+  return tw_divide_up(units, slices < units ? slices : units) * unit;
+}
+
 size_t tw_slice_columns(const tw_plan* plan, const tw_rows* rows) {
   size_t block;
-  if (rows->tuning.n_block == 0) return plan->n_block;
   const size_t unit = tw_column_unit(plan, rows);
-  return tw_round_up(rows->tuning.n_block, unit, &block) ? block
-                                                         : tw_divide_up(plan->n, unit) * unit;
+  if (rows->tuning.n_block != 0) {
+    return tw_round_up(rows->tuning.n_block, unit, &block) ? block
+                                                           : tw_divide_up(plan->n, unit) * unit;
+  }
+  const bool alike = plan->device.cluster_count <= 1; /* else a slow core would be last */
+  const bool streams = rows->count > 0 && !tw_gathers(plan) && waits_for_weights(plan, rows);
+  return alike && streams ? stream_columns(plan, unit) : plan->n_block;
 }
 
 size_t tw_slices_of(const tw_plan* plan, const tw_rows* rows) {
@@ -155,25 +214,20 @@ tw_part tw_slice_part(const tw_plan* plan, const tw_rows* rows, size_t slice) {
 
 /* ---- prefetch ---- */
 
-/* Whether far prefetches help a stream of weights that the kernel waits for. Measured with int4 at
- * one row: on Zen 5 (x86 family 26) they add 15 %, on Zen 4 they halve the speed. */
-static bool prefetch_helps_streams(const tw_device* device) {
-  return device->family == 26;
-}
-
-/* Memory bound: the kernel eats weights faster than they come. Else one pass over the weights
- * prefetches far ahead, and several tile rows prefetch the next panel while they use this one. */
+/* Bound by memory: as far ahead as the core's table says. Else one pass over the weights prefetches
+ * far ahead, and several tile rows prefetch the next panel while they use this one, unless one
+ * alone fills the L2 cache. */
 size_t tw_rhs_prefetch(const tw_plan* plan, const tw_rows* rows) {
   if (rows->tuning.rhs_prefetch == TW_PREFETCH_OFF || rows->count == 0) return 0;
   if (rows->tuning.rhs_prefetch != 0) return rows->tuning.rhs_prefetch;
-  const tw_kernel* kernel = rows->segments[0].kernel;
-  const double rate = kernel->macs_per_cycle > 0 ? kernel->macs_per_cycle : 1;
-  const double macs_per_byte = (double)rows->m * 8 / (double)plan->rhs->data_bits;
-  const bool memory_bound = rate / macs_per_byte > TW_STREAM_BYTES;
-  if (memory_bound) return prefetch_helps_streams(&plan->device) ? STREAM_PREFETCH : 0;
-  const bool single_pass = rows->m <= tw_tile_rows(kernel, &plan->device);
+  if (waits_for_weights(plan, rows)) return plan->core != NULL ? plan->core->stream_prefetch : 0;
+  const bool single_pass = rows->m <= tw_tile_rows(rows->segments[0].kernel, &plan->device);
   if (single_pass && plan->rhs_stride < SINGLE_PASS_PREFETCH) return SINGLE_PASS_PREFETCH;
-  return plan->rhs_stride;
+  const size_t l2 = tw_l2_bytes(plan);
+  const size_t k_block = tw_k_block(plan, &rows->segments[0], plan->k);
+  if (k_block < plan->k)
+    return plan->rhs_stride / tw_divide_up(plan->k, k_block); /* the next one */
+  return plan->rhs_stride <= l2 / 8 * 5 ? plan->rhs_stride : l2 / 8;
 }
 
 tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning) {

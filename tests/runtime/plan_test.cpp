@@ -113,7 +113,7 @@ TEST(Plan, VectorizedPackersComeFirst) {
                             packer("i8mm", TW_FEATURE_DOTPROD | TW_FEATURE_I8MM, 1)};
   tw_device device = neoverse_n2();
   for (const size_t count : {4, 3, 2, 1}) {
-    const tw_registry registry{nullptr, 0, rows, count};
+    const tw_registry registry{nullptr, 0, rows, count, nullptr, 0};
     EXPECT_EQ(tw_choose_packer(&registry, &device, 7, "f32"), &rows[count - 1]);
   }
 }
@@ -215,7 +215,7 @@ TEST(Plan, PrefetchIsOffWhenMemoryBound) {
 
 TEST(Plan, PrefetchHelpsStreamsOnZen5) {
   tw_device device = zen4();
-  device.family = 26;
+  device.family = 26;  // AMD's, as no other maker is named
   const TestPlan plan(device, kN, kK);
   tw_tuning tuning{};
   ASSERT_EQ(tw_plan_tuning(plan.get(), 1, &tuning), TW_OK);
@@ -244,9 +244,81 @@ TEST(Plan, TuningOverrides) {
 TEST(Plan, CoresGetSlices) {
   const tw_device one = machine("one core", kVnni, 1);
   const tw_device many = machine("many cores", kVnni, 64);
-  const size_t of_a_cache = tilewright::run_slices(TestPlan(one, kN, kK).get(), 1);
-  EXPECT_EQ(of_a_cache, 10U);  // 7 panels fit a quarter of L2
+  const TestPlan alone(one, kN, kK);
+  EXPECT_EQ(tilewright::run_slices(alone.get(), 128), 10U);  // 7 panels fit a quarter of L2
   EXPECT_EQ(tilewright::run_slices(TestPlan(many, kN, kK).get(), 1), 64U);
+}
+
+// 2.3 MB of weights, of which one row waits for each byte.
+TEST(Plan, FewRowsStreamLongRunsOfWeights) {
+  tw_matmul matmul = TestPlan::basic(kN, kK);
+  for (const auto& [threads, slices] : {std::pair{1U, 3U}, {2U, 3U}, {4U, 4U}, {1000U, 64U}}) {
+    matmul.threads = threads;
+    const TestPlan plan(machine("some cores", kVnni, 16), matmul);
+    EXPECT_EQ(tilewright::run_slices(plan.get(), 1), slices) << threads;
+  }
+  tw_device unlike = machine("big and little", kVnni, 2);
+  unlike.cluster_count = 2;
+  unlike.clusters[1].count = 2;
+  EXPECT_GE(tilewright::run_slices(TestPlan(unlike, kN, kK).get(), 1), 4U * 4U)
+      << "slow cores must be able to take fewer";
+}
+
+TEST(Plan, ThreadsGetSlicesOfFewColumns) {
+  tw_matmul matmul = TestPlan::basic(64, kK);
+  matmul.threads = 8;
+  const TestPlan plan(machine("some cores", kVnni, 2), matmul);
+  EXPECT_EQ(tilewright::run_slices(plan.get(), 128), 8U);  // 2 panels, so 4 blocks of rows
+  EXPECT_EQ(tilewright::run_slices(plan.get(), 8), 2U) << "a tile of rows is not cut";
+}
+
+size_t rows_of_a_slice(const tw_device& device, size_t k, size_t m) {
+  const TestPlan plan(device, 4096, k);
+  tw_tuning tuning{};
+  EXPECT_EQ(tw_plan_tuning(plan.get(), m, &tuning), TW_OK);
+  return tuning.m_block;
+}
+
+// Weights come from memory once for each block of rows; the rows come from a cache once for each
+// tile of columns.
+TEST(Plan, BlocksOfRowsAreLongWherePanelsAre) {
+  tw_device device = machine("one core", kVnni, 1);  // 1 MiB of L2, of which a half is 18 of these
+  EXPECT_EQ(rows_of_a_slice(device, 28800, 128), 128U) << "18 at a time would read weights 8 times";
+  EXPECT_EQ(rows_of_a_slice(device, 28800, 4096), 142U) << "more than caches behind L2 keep";
+  device.l3_bytes = 8 << 20;
+  EXPECT_EQ(rows_of_a_slice(device, 28800, 128), 128U);
+  EXPECT_LT(rows_of_a_slice(device, 2048, 4096), 400U) << "those stay in L2";
+}
+
+const char* core_of(size_t family, const char* cores, tw_features features) {
+  tw_device device = machine("x86", features);
+  device.family = family;
+  std::snprintf(device.clusters[0].name, sizeof device.clusters[0].name, "%s", cores);
+  const tw_registry registry = fake_registry();
+  const tw_core* core = tw_core_of(&registry, &device);
+  return core == nullptr ? "none" : core->name;
+}
+
+TEST(Plan, UnknownCoresAreLikeTheirNearestRelative) {
+  EXPECT_STREQ(core_of(26, "AMD 26.2", kVnni), "new");
+  EXPECT_STREQ(core_of(30, "AMD 30.1", kVnni), "new");
+  EXPECT_STREQ(core_of(25, "AMD 25.17", kVnni), "old");
+  EXPECT_STREQ(core_of(23, "AMD 23.49", kAvx2), "old");
+  EXPECT_STREQ(core_of(6, "Intel 6.151", kAvx2), "client");
+  EXPECT_STREQ(core_of(6, "Intel 6.143", kVnni), "server");
+  EXPECT_STREQ(core_of(19, "Intel 19.1", kVnni), "server") << "though 19 is nearer to 25 than to 6";
+  EXPECT_STREQ(core_of(7, "CentaurHauls 7.59", kAvx2), "client");
+  EXPECT_STREQ(core_of(0, "Neoverse-N1", kDotprod), "none");
+}
+
+// Of its core, where a machine does not say.
+TEST(Plan, SizesOfCachesComeFromTheCore) {
+  tw_device device = machine("x86", kVnni, 1);
+  device.l2_bytes = 0;
+  const size_t unknown = tilewright::run_slices(TestPlan(device, kN, kK).get(), 128);
+  device.family = 26;
+  EXPECT_EQ(tilewright::run_slices(TestPlan(device, kN, kK).get(), 128), 10U);
+  EXPECT_GT(unknown, 10U);
 }
 
 uint64_t lhs_id(const TestPlan& plan, size_t m) {

@@ -52,6 +52,36 @@ TEST(CoreReader, ReadsHowInstructionsIssue) {
   EXPECT_EQ(model.classes.at("and").micro_ops, 2);
 }
 
+TEST(CoreReader, ReadsWhoHasSuchCores) {
+  const Folder folder;
+  folder.write("core/c1.yaml",
+               "cpus: {maker: Intel, family: 6, features: [avx512f]}\nl2_bytes: 2097152\n"
+               "stream_prefetch: 3072\n" +
+                   core);
+  folder.write("core/c2.yaml", "core: c2\nextends: c1\n");
+  const CoreModel model = read_core(folder.path(), "c1");
+  EXPECT_EQ(model.cpus.maker, "Intel");
+  EXPECT_EQ(model.cpus.family, 6);
+  EXPECT_EQ(model.cpus.features, std::vector<std::string>{"avx512f"});
+  EXPECT_EQ(model.l2_bytes, 2097152);
+  EXPECT_EQ(model.stream_prefetch, 3072);
+  const CoreModel heir = read_core(folder.path(), "c2");
+  EXPECT_EQ(heir.cpus.maker, "") << "other processors have it, or it would be no core of its own";
+  EXPECT_EQ(heir.stream_prefetch, 3072);
+  const std::vector<CoreModel> known = read_known_cores(folder.path());
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].name, "c1");
+}
+
+TEST(CoreReader, RefusesProcessorsThatAreNone) {
+  EXPECT_EQ(error("cpus: {maker: Amd, family: 26}\n" + core),
+            "core/c1.yaml:1:15: unknown maker 'Amd'; known makers: AMD, Intel");
+  EXPECT_EQ(error("cpus: {maker: AMD, family: 300}\n" + core),
+            "core/c1.yaml:1:28: 'family' must be at most 255");
+  EXPECT_EQ(error("stream_prefetch: -1\n" + core),
+            "core/c1.yaml:1:18: 'stream_prefetch' must be from 0 to 1048576 bytes");
+}
+
 TEST(CoreReader, ReadsHowFarACoreLooksAhead) {
   const Folder folder;
   folder.write("core/c1.yaml", "window: 320\nqueue: 64 * v0 v1\n" + core);

@@ -31,7 +31,8 @@ tw_registry all_rows() {
     for (tw_packer& row : rows) row.run = [](const tw_pack_args*) {};
     return rows;
   }();
-  return {kernels.data(), kernels.size(), packers.data(), packers.size()};
+  return {kernels.data(), kernels.size(),     packers.data(),
+          packers.size(), tw_generated_cores, tw_generated_core_count};
 }
 
 struct Destroy {
@@ -166,7 +167,39 @@ const Expected kExpected[] = {
      "avx2 avx512_bf16 avx512_vnni avx512f scalar",
      {"1x32 avx512_vnni", "8x32 avx512_vnni", "8x32 avx512_vnni"},
      {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
+    // Both forms of VNNI.
+    {"zen_5",
+     "avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
+     {"1x32 avx512_vnni", "8x32 avx512_vnni", "8x32 avx512_vnni"},
+     {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
+    {"granite_rapids",
+     "avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
+     {"1x32 avx512_vnni", "8x32 avx512_vnni", "8x32 avx512_vnni"},
+     {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
 };
+
+// Where the features are the same, the core's table decides: on Granite Rapids an instruction that
+// converts halves takes both ports of the products, so more rows at a time are worth more; on Zen 4
+// prefetches of a stream cost more than they bring.
+TEST(SavedDevice, CoresWithTheSameFeaturesDiffer) {
+  const struct {
+    const char *device, *halves, *int8;
+    size_t prefetch;
+  } expected[] = {{"zen_4", "4x32 avx512f", "4x32 avx512_vnni", 0},
+                  {"zen_5", "4x32 avx512f", "4x32 avx512_vnni", 8192},
+                  {"granite_rapids", "8x32 avx512f + 4x32 avx512f",
+                   "8x32 avx512_vnni + 4x32 avx512_vnni", 3072}};
+  for (const auto& row : expected) {
+    const tw_device device = saved_device(row.device);
+    const Plan halves = plan_for(device, "matmul_clamp_f32_f32_f16p");
+    EXPECT_EQ(chosen(halves, 12), row.halves) << row.device;
+    EXPECT_EQ(chosen(plan_for(device, "matmul_clamp_f32_qai8dxp_qsi8cxp"), 12), row.int8)
+        << row.device;
+    tw_tuning tuning{};
+    ASSERT_EQ(tw_plan_tuning(halves.get(), 1, &tuning), TW_OK);
+    EXPECT_EQ(tuning.rhs_prefetch, row.prefetch) << row.device;
+  }
+}
 
 Choices choices(const tw_device& device, const char* family) {
   const Plan plan = plan_for(device, family);

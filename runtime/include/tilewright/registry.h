@@ -185,6 +185,17 @@ static inline void tw_pack_into(tw_pack_args* args, const tw_layout* layout) {
   args->scale_copies = layout->scale_copies;
 }
 
+/* A kind of core that x86 machines have: what a plan takes from it before anything was measured. */
+typedef struct tw_core {
+  const char* name;       /* "zen5" */
+  const char* maker;      /* what the name of a machine's cores begins with: "AMD", "Intel" */
+  size_t family;          /* of its processors */
+  tw_features features;   /* that those have, others of the family may lack */
+  size_t l2_bytes;        /* where a machine does not say; 0: unknown */
+  size_t stream_prefetch; /* for tw_args.rhs_prefetch, where kernels wait for weights; 0: none */
+  const float* rates;     /* of each row of tw_generated_kernels: MACs per cycle; 0: unknown */
+} tw_core;
+
 /* Generated. Rows of one family stand together; null-terminated by count. */
 extern const tw_kernel tw_generated_kernels[];
 extern const size_t tw_generated_kernel_count;
@@ -194,6 +205,8 @@ extern const tw_packer tw_generated_packers[];
 extern const size_t tw_generated_packer_count;
 extern const tw_source tw_generated_sources[];
 extern const size_t tw_generated_source_count;
+extern const tw_core tw_generated_cores[];
+extern const size_t tw_generated_core_count;
 
 #ifdef __cplusplus
 }

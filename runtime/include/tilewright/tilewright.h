@@ -193,9 +193,11 @@ typedef struct tw_matmul {
   /* 1: outputs are added to what tw_run_args.dst holds, before they are clamped; families named
    * matmul_acc_... */
   int accumulate;
-  int reserved; /* 0 */
-  size_t taps;  /* not 0: a row of the LHS is so many parts of k / taps values each, which lie
-                   anywhere: a convolution (tw_indirect) */
+  int reserved;   /* 0 */
+  size_t taps;    /* not 0: a row of the LHS is so many parts of k / taps values each, which lie
+                     anywhere: a convolution (tw_indirect) */
+  size_t threads; /* that will take slices at the same time: each gets some, and whole runs of
+                     weights where these come from memory. 0: as many as the device has cores */
 } tw_matmul;
 
 /* The environment variable TILEWRIGHT_LOG=1 makes this print the chosen kernels on stderr. */
