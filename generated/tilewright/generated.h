@@ -18,8 +18,8 @@
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (8b162a701795a497)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (aa0eb44bbe6beef2)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (1119a162238c005c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b8e7bed858fa3277)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (477b2325fb847679)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
@@ -593,6 +593,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp32x4_1x64_avx512_vnni_a2_beside_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
@@ -697,6 +698,7 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp32x4_1x64_avx512_vnni_a2_beside_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);

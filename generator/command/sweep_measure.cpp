@@ -35,7 +35,7 @@ std::vector<SweepPoint> rivals(const Sweep& all, const Shipped& shipped, size_t 
     const std::vector<const Swept*> best = best_tiles(all, m);
     for (size_t i = 0; i < std::min(count, best.size()); ++i) {
       SweepPoint point = best[i]->point;
-      for (const Prefetch prefetch : {Prefetch::none, Prefetch::near, Prefetch::far}) {
+      for (const Prefetch prefetch : prefetches_of_weights) {
         if (prefetch == Prefetch::far && best[i]->rows == 1) continue;  // nobody comes back
         point.knobs.prefetch = prefetch;
         points.push_back(point);

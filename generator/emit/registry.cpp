@@ -282,9 +282,9 @@ std::string print_cores(const Registry& registry) {
   for (size_t i = 0; i < registry.cores.size(); ++i) {
     const CoreModel& core = registry.cores[i];
     text += print_rates(registry, i);
-    rows += fmt::format("    {{\"{}\", \"{}\", {}, {}, {}, {}, rates_{}}},\n", core.name,
+    rows += fmt::format("    {{\"{}\", \"{}\", {}, {}, {}, {}, {}, rates_{}}},\n", core.name,
                         core.cpus.maker, core.cpus.family, feature_mask(core.cpus.features),
-                        core.l2_bytes, core.stream_prefetch, i);
+                        core.l2_bytes, core.stream_prefetch, core.row_panels, i);
   }
   return text + print_array("tw_core", "tw_generated_core", rows, registry.cores.size());
 }

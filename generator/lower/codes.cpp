@@ -9,11 +9,19 @@
 
 namespace tw {
 
+/// Of a load of one vector.
+static void prefetch_beside(const Tile1& t, Value cursor, Length offset) {
+  if (t.beside == nullptr || t.beside->count(cursor) == 0) return;
+  if (offset.fixed % cache_line != 0) return;  // another load has begun the line
+  t.b.op(OpCode::prefetch_near, {t.beside->at(cursor)}, {.offset = offset});
+}
+
 Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
                  int64_t vectors_in_panel) {
   const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
   const Length offset =
       code_offset(*t.rhs.layout, 0, k) + t.b.isa().vector_bytes * (vector % vectors_in_panel);
+  prefetch_beside(t, cursor, offset);
   return t.b.op(OpCode::load, {cursor}, {.offset = offset}, fmt::format("raw_{}", vector),
                 Role::operand);
 }

@@ -6,18 +6,19 @@
 namespace tw {
 namespace {
 
-constexpr int64_t cache_line = 64;
-
 /// Prefetches of one iteration: one for every line that it reads, dealt out over its groups. The
-/// kernel's caller chose how far ahead. Near ones follow the cursors, far ones have their own.
+/// kernel's caller chose how far ahead. Near ones follow the cursors, far ones have their own;
+/// those beside loads are load_codes()'s.
 class LinePrefetcher {
  public:
   LinePrefetcher(const Tile1& t, const KLoop& loop)
       : t_(t), groups_(loop.groups), bytes_(step_bytes(*t.rhs.layout, loop.k)) {
     // The hardware follows streams of unknown length; there is no count of lines to write.
+    if (t.beside != nullptr) t.beside->clear();
     if (!loop.hot || !bytes_.is_fixed()) return;
     near_ = t.v.knobs.prefetch == Prefetch::near;
-    if (near_) distance_ = t.b.arg(ArgField::rhs_prefetch);
+    beside_ = t.beside != nullptr;
+    if (near_ || beside_) distance_ = t.b.arg(ArgField::rhs_prefetch);
     if (t.ahead != nullptr) cursors_ = t.ahead->cursors;
   }
 
@@ -26,9 +27,11 @@ class LinePrefetcher {
 
   void begin(const std::vector<Value>& rhs, const std::vector<Value>& cursors) {
     ahead_ = cursors;
-    if (!near_) return;
+    if (!near_ && !beside_) return;
     for (const Value cursor : rhs) {
-      ahead_.push_back(t_.b.op(OpCode::iadd, {cursor, distance_}, {}, "ahead", Role::address));
+      const Value at = t_.b.op(OpCode::iadd, {cursor, distance_}, {}, "ahead", Role::address);
+      if (near_) ahead_.push_back(at);
+      if (beside_) t_.beside->emplace(cursor, at);
     }
   }
 
@@ -55,7 +58,7 @@ class LinePrefetcher {
   const Tile1& t_;
   int64_t groups_;
   Length bytes_;
-  bool near_ = false;
+  bool near_ = false, beside_ = false;
   Value distance_ = no_value;
   std::vector<Value> cursors_;
   std::vector<Value> ahead_;

@@ -304,6 +304,7 @@ class KernelWriter {
              rhs.sub, ratio(rhs_span_.parts > 1 ? v_.tile.n : v_.rhs.panel, lanes)};
     ahead_.cursors.assign(q.begin() + static_cast<std::ptrdiff_t>(at), q.end());
     if (ahead_.step != no_value) t.ahead = &ahead_;
+    if (v_.knobs.prefetch == Prefetch::beside) t.beside = &beside_;
     prefetch_outputs(t);
     const Contraction contraction = contract_of(v_).contraction;
     if (contraction == Contraction::dot_groups) {
@@ -341,6 +342,7 @@ class KernelWriter {
   Span rhs_span_;
   std::unique_ptr<Multiplier> multiplier_;
   Ahead ahead_;
+  LinesAhead beside_;
 };
 
 }  // namespace

@@ -181,7 +181,6 @@ class OutputWriter {
 }  // namespace
 
 void prefetch_outputs(const Tile1& t) {
-  constexpr int64_t cache_line = 64;
   if (t.v.knobs.prefetch == Prefetch::none || !t.v.tile.n.is_fixed()) return;
   for (const Value row : dst_rows(t)) {
     for (int64_t byte = 0; byte < t.v.tile.n.fixed * bits(t.v.family.dst) / 8; byte += cache_line) {

@@ -3,6 +3,7 @@
 // outputs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct Ahead {
   Value beside = no_value;     ///< ... and at the end of a long block
 };
 
+constexpr int64_t cache_line = 64;  ///< bytes
+
+/// Prefetch::beside: where the line lies that is asked for beside a load, by the cursor that the
+/// load is from.
+using LinesAhead = std::map<Value, Value>;
+
 struct Tile1 {
   Builder& b;
   const Variant& v;
@@ -44,6 +51,7 @@ struct Tile1 {
   Value column_bytes = no_value;  ///< of its first column, in a row of f32, as the bias is
   Value blocks = no_value;        ///< in k; none: there are no long ones
   Ahead* ahead = nullptr;         ///< k_loop() leaves where it got to; null: no far prefetches
+  LinesAhead* beside = nullptr;   ///< of the hot loop at hand; null: not beside loads
 
   [[nodiscard]] Length lanes() const { return b.isa().vector_bytes.divided(4); }
   /// Vectors of f32 outputs in one row of the tile.

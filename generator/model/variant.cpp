@@ -31,6 +31,8 @@ std::string_view name(Prefetch prefetch) {
       return "none";
     case Prefetch::near:
       return "near";
+    case Prefetch::beside:
+      return "beside";
     case Prefetch::far:
       return "far";
   }

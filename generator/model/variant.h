@@ -1,6 +1,7 @@
 // One resolved line of a spec: everything that `lower` needs to write a Program.
 #pragma once
 
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,9 +18,12 @@ struct Tile {
 };
 
 /// Which cache the packed rhs is prefetched into, at the distance that the kernel's caller chose:
-/// `near`, the first, for one pass over the weights; `far`, the second, for panels that several
-/// tiles of rows come back to.
-enum class Prefetch { none, near, far };
+/// `near`, the first, for one pass over the weights; `beside`, likewise, but each line's right
+/// before the load of a line, not those of a whole step before its loads; `far`, the second, for
+/// panels that several tiles of rows come back to.
+enum class Prefetch { none, near, beside, far };
+inline constexpr std::array prefetches_of_weights = {Prefetch::none, Prefetch::near, Prefetch::beside,
+                                              Prefetch::far};
 std::string_view name(Prefetch prefetch);
 
 /// Whose packed operands a kernel reads: ours, made for its instructions, or those that KleidiAI's

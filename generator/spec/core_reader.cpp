@@ -74,10 +74,11 @@ Cpus read_cpus(const YamlNode& node) {
   return cpus;
 }
 
-/// What is not inherited, or not needed to schedule: which processors they are, and memory.
+/// What scheduling does not need: which processors they are (not inherited), and memory.
 void read_machines(const YamlNode& root, CoreModel& core) {
   core.cpus = {};
   if (const YamlNode* cpus = root.find("cpus")) core.cpus = read_cpus(*cpus);
+  if (const YamlNode* panels = root.find("row_panels")) core.row_panels = read_small(*panels);
   if (const YamlNode* bytes = root.find("l2_bytes")) core.l2_bytes = bytes->positive();
   if (const YamlNode* bytes = root.find("stream_prefetch")) {
     core.stream_prefetch = bytes->integer();
@@ -106,7 +107,8 @@ CoreModel read_model(const std::filesystem::path& folder, const std::string& nam
                      std::vector<std::string> extended_by) {
   const YamlNode root = read_yaml(folder / (name + ".yaml"));
   root.expect_keys({"core", "extends", "width", "in_order", "vector_bytes", "ports", "window",
-                    "queue", "ghz", "classes", "cpus", "l2_bytes", "stream_prefetch"});
+                    "queue", "ghz", "classes", "cpus", "l2_bytes", "stream_prefetch",
+                    "row_panels"});
   const YamlNode& core_node = root.at("core");
   if (core_node.text() != name) {
     core_node.fail(fmt::format("the file is called {}.yaml, so 'core' must be {}", name, name));

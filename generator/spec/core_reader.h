@@ -11,6 +11,7 @@
 //   cpus: {maker: AMD, family: 26, features: [avx512f]}  # x86: who has such cores; not inherited
 //   l2_bytes: 1048576                 # where a machine does not say
 //   stream_prefetch: 8192             # bytes ahead of kernels that wait for weights; 0: none
+//   row_panels: 2                     # kernels of one row read so many at the same time; 1
 //   classes:
 //     dot: {latency: 3, uses: [v0 v1]}                  # a cycle of either port
 //     mmla: {latency: 3, accumulate: 1, uses: [v0 v1]}  # a sum needs its operand late

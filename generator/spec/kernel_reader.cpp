@@ -150,6 +150,7 @@ std::vector<Shape> read_shapes(const YamlNode& entry) {
 struct KnobChoice {
   Knobs knobs;
   const YamlNode* unroll_k = nullptr;
+  const YamlNode* prefetch = nullptr;
 };
 
 void check_core(const YamlNode& node, const IsaLibrary& isas) {
@@ -178,7 +179,7 @@ void multiply(std::vector<KnobChoice>& choices, const YamlNode* knobs, std::stri
 
 Prefetch read_prefetch(const YamlNode& node) {
   std::vector<std::string> names;
-  for (const Prefetch known : {Prefetch::none, Prefetch::near, Prefetch::far}) {
+  for (const Prefetch known : prefetches_of_weights) {
     if (node.text() == name(known)) return known;
     names.emplace_back(name(known));
   }
@@ -200,6 +201,7 @@ std::vector<KnobChoice> read_knobs(const YamlNode& entry, const IsaLibrary& isas
   });
   multiply(choices, node, "prefetch", [](KnobChoice& choice, const YamlNode& value) {
     choice.knobs.prefetch = read_prefetch(value);
+    choice.prefetch = &value;
   });
   multiply(choices, node, "paired_loads", [](KnobChoice& choice, const YamlNode& value) {
     choice.knobs.paired_loads = value.boolean();
@@ -290,6 +292,14 @@ void check_unroll(KnobChoice& choice, const LayoutPair& layouts) {
                                       rows ? "a group of the weights" : "to which k is padded"));
   }
   choice.knobs.unroll_k += multiple - rest;
+}
+
+void check_prefetch(const KnobChoice& choice, Technique technique) {
+  const bool loads_codes = technique == Technique::dot || technique == Technique::mmla;
+  if (choice.knobs.prefetch != Prefetch::beside || loads_codes) return;
+  choice.prefetch->fail(fmt::format(
+      "prefetch 'beside' is for techniques dot and mmla, not {}; near and far are legal",
+      name(technique)));
 }
 
 /// `dst:` what outputs are, `accumulate:` whether they are added to what dst holds; a family each;
@@ -441,6 +451,7 @@ void read_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
       check_tile(*shape.n, shape.tile.n, layouts.rhs.panel, "rhs");
       for (KnobChoice choice : choices) {
         check_unroll(choice, layouts);
+        check_prefetch(choice, technique);
         Variant variant;
         variant.style = shape.panels.style;
         variant.lhs = layouts.lhs;

@@ -192,12 +192,25 @@ static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice*
   return tw_panel_bytes(kernel->lhs, &plan->device, plan->k, &choice->lhs_stride);
 }
 
-/* Keeps the cheapest kernel of each tile height; the first when equal. */
+static bool reads_as_core_likes(const tw_plan* plan, const tw_choice* choice) {
+  return choice->tile_n == plan->core->row_panels * plan->rhs_panel;
+}
+
+/* Memory decides about one row, so that how it is read does; else cycles. */
+static bool is_better(const tw_plan* plan, const tw_choice* a, const tw_choice* b) {
+  if (a->tile_m == 1 && plan->core != NULL &&
+      reads_as_core_likes(plan, a) != reads_as_core_likes(plan, b)) {
+    return reads_as_core_likes(plan, a);
+  }
+  return a->tile_cycles < b->tile_cycles;
+}
+
+/* Keeps the best kernel of each tile height; the first when equal. */
 static void add_choice(tw_plan* plan, const tw_choice* choice) {
   tw_split* split = &plan->split;
   for (size_t i = 0; i < split->count; ++i) {
     if (split->choices[i].tile_m != choice->tile_m) continue;
-    if (choice->tile_cycles < split->choices[i].tile_cycles) split->choices[i] = *choice;
+    if (is_better(plan, choice, &split->choices[i])) split->choices[i] = *choice;
     return;
   }
   if (split->count < TW_MAX_HEIGHTS) split->choices[split->count++] = *choice;

@@ -300,10 +300,10 @@ const size_t tw_generated_source_count =
 
 const float fake_rates[sizeof tw_generated_kernels / sizeof tw_generated_kernels[0]] = {};
 const tw_core tw_generated_cores[] = {
-    {"old", "AMD", 25, 0, 1 << 19, 0, fake_rates},
-    {"new", "AMD", 26, 0, 1 << 20, 8192, fake_rates},
-    {"client", "Intel", 6, 0, 1 << 20, 3072, fake_rates},
-    {"server", "Intel", 6, TW_FEATURE_AVX512F, 1 << 21, 3072, fake_rates},
+    {"old", "AMD", 25, 0, 1 << 19, 0, 1, fake_rates},
+    {"new", "AMD", 26, 0, 1 << 20, 8192, 1, fake_rates},
+    {"client", "Intel", 6, 0, 1 << 20, 3072, 2, fake_rates},
+    {"server", "Intel", 6, TW_FEATURE_AVX512F, 1 << 21, 3072, 2, fake_rates},
 };
 const size_t tw_generated_core_count = sizeof tw_generated_cores / sizeof tw_generated_cores[0];
 }

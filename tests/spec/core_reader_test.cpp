@@ -56,7 +56,7 @@ TEST(CoreReader, ReadsWhoHasSuchCores) {
   const Folder folder;
   folder.write("core/c1.yaml",
                "cpus: {maker: Intel, family: 6, features: [avx512f]}\nl2_bytes: 2097152\n"
-               "stream_prefetch: 3072\n" +
+               "stream_prefetch: 3072\nrow_panels: 2\n" +
                    core);
   folder.write("core/c2.yaml", "core: c2\nextends: c1\n");
   const CoreModel model = read_core(folder.path(), "c1");
@@ -65,6 +65,7 @@ TEST(CoreReader, ReadsWhoHasSuchCores) {
   EXPECT_EQ(model.cpus.features, std::vector<std::string>{"avx512f"});
   EXPECT_EQ(model.l2_bytes, 2097152);
   EXPECT_EQ(model.stream_prefetch, 3072);
+  EXPECT_EQ(model.row_panels, 2);
   const CoreModel heir = read_core(folder.path(), "c2");
   EXPECT_EQ(heir.cpus.maker, "") << "other processors have it, or it would be no core of its own";
   EXPECT_EQ(heir.stream_prefetch, 3072);

@@ -382,7 +382,16 @@ TEST_F(SpecReader, RefusesWrongKeysAndTypes) {
             "accumulators, prefetch, paired_loads, core");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, tile: {m: 1, n: 16}, knobs: {prefetch: fr}"),
             "s.yaml:6:72: unknown prefetch kind 'fr'; did you mean 'far'? known prefetch kinds: "
-            "none, near, far");
+            "none, near, beside, far");
+}
+
+TEST_F(SpecReader, RefusesPrefetchesBesideLoadsThatAreNotOfCodes) {
+  EXPECT_EQ(
+      error("family: matmul_clamp_f32_f32_f32p\nlhs: {format: f32, from: [f32]}\n"
+            "rhs: {format: f32, from: [nxk]}\ndst: f32\nkernels:\n"
+            "  - {isa: wide, technique: fma, tile: {m: 1, n: 16}, knobs: {prefetch: beside}}\n"),
+      "s.yaml:6:72: prefetch 'beside' is for techniques dot and mmla, not fma; near and far "
+      "are legal");
 }
 
 TEST_F(SpecReader, RefusesUnknownNames) {

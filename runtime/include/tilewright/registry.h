@@ -193,6 +193,7 @@ typedef struct tw_core {
   tw_features features;   /* that those have, others of the family may lack */
   size_t l2_bytes;        /* where a machine does not say; 0: unknown */
   size_t stream_prefetch; /* for tw_args.rhs_prefetch, where kernels wait for weights; 0: none */
+  size_t row_panels;      /* that a kernel of one row best reads at the same time */
   const float* rates;     /* of each row of tw_generated_kernels: MACs per cycle; 0: unknown */
 } tw_core;
 
