@@ -6,7 +6,7 @@
 //          | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (aa0eb44bbe6beef2)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (1119a162238c005c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (11301dd14ef27547)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -19,7 +19,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (8b162a701795a497)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (aa0eb44bbe6beef2)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (1119a162238c005c)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (11301dd14ef27547)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
@@ -701,6 +701,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -726,6 +728,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -742,6 +745,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_arg
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -1333,6 +1337,14 @@ void tw_lhs_pack_s8_qai8dxp4x4_avx_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp1x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp4x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp8x4_avx512_vnni(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8dxp32x64_amx_int8(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp1x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp4x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp1x8_neon_i8mm(const tw_pack_args *args);
@@ -1698,6 +1710,8 @@ void tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp32x4_amx_int8(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp32x4_amx_int8(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args *args);

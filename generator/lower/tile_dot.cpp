@@ -1,7 +1,12 @@
 // Technique `tile`: a tile of activations times one of weights goes to a tile of accumulators. The
 // table says what shapes these have; memory says how far apart their rows are. Tiles are stored to
-// memory of the kernel's own, from which vectors of sums are loaded for the outputs.
+// memory of the kernel's own, from which vectors of sums are loaded for the outputs. Weights that
+// end in the middle of a tile are copied there first: behind them a panel need not have as many
+// bytes.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
 
 #include "lower/output.h"
 #include "model/operand_contract.h"
@@ -20,6 +25,11 @@ class TileDot : public Accumulation {
         across_(ratio(v.tile.n * 4, sums_.bytes)) {}
 
   [[nodiscard]] int64_t group() const override { return activations_.bytes.fixed; }
+  /// Values of k of the weights behind the last whole tile: as many, or none.
+  [[nodiscard]] static int64_t rest(const Tile1& t) {
+    const int64_t multiple = t.rhs.layout->k_multiple;
+    return multiple < t.lhs.layout->k_multiple ? multiple : 0;
+  }
 
   void prepare(const Tile1& t) override {
     lhs_row_ = t.b.constant(t.lhs.layout->order.kr);
@@ -39,27 +49,38 @@ class TileDot : public Accumulation {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
     const int64_t k = g * group();
-    std::vector<Value> a;
-    for (int64_t i = 0; i < down_; ++i) {
-      const Length at = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
-      a.push_back(load(t, activations_, {lhs.front(), at}, lhs_row_, fmt::format("a_{}", i)));
-    }
+    multiply(t, lhs, k, tiles, rhs_row_, [&](int64_t j) { return columns(t, rhs, j, k); });
+  }
+
+  /// The same of the last rest() values of k, at the cursors; zeros stand for those behind them.
+  void step_rest(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                 Value memory, std::vector<Value>& tiles) const {
+    const int64_t rows = rest(t) / t.rhs.layout->order.kr;
+    const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
     for (int64_t j = 0; j < across_; ++j) {
-      const Value b = load(t, weights_, columns(t, rhs, j, k), rhs_row_, fmt::format("b_{}", j));
-      for (int64_t i = 0; i < down_; ++i) {
-        Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
-        tile = t.b.op(product_, {tile, a[static_cast<size_t>(i)], b}, {},
-                      fmt::format("tile_{}_{}", i, j), Role::accumulator);
+      for (int64_t row = 0; row < rows; ++row) {
+        Place from = columns(t, rhs, j, row * t.rhs.layout->order.kr);
+        const Value codes =
+            t.b.op(OpCode::load, {from.pointer}, {.offset = from.offset}, "codes", Role::operand);
+        t.b.op(OpCode::store, {memory, codes}, {.offset = tile_bytes() * j + sums_.bytes * row});
+      }
+      for (int64_t row = rows; row < weights_.rows.fixed; ++row) {
+        t.b.op(OpCode::store, {memory, zero}, {.offset = tile_bytes() * j + sums_.bytes * row});
       }
     }
+    const Value row_bytes = t.b.op(OpCode::length, {}, {.offset = sums_.bytes});
+    multiply(t, lhs, 0, tiles, row_bytes, [&](int64_t j) {
+      return Place{memory, tile_bytes() * j};
+    });
   }
 
   /// Of a row of outputs' sums.
   [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
 
-  /// Memory for the sums of tiles side by side ...
+  /// Memory for the sums of tiles side by side (before there are any, for tiles of weights) ...
   Value make_room(const Tile1& t) const {
-    return t.b.scratch(sums_.rows.fixed * row_bytes(), false);
+    const int64_t weights = rest(t) != 0 ? across_ * tile_bytes() : 0;
+    return t.b.scratch(std::max(sums_.rows.fixed * row_bytes(), weights), false);
   }
 
   /// ... to which those of a block of rows go, row by row of the output.
@@ -72,6 +93,27 @@ class TileDot : public Accumulation {
   }
 
  private:
+  [[nodiscard]] int64_t tile_bytes() const { return weights_.rows.fixed * weights_.bytes.fixed; }
+
+  /// Activations from value k on after the cursors; `columns`: where the weights of a tile are.
+  template <typename Columns>
+  void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k, std::vector<Value>& tiles,
+                Value row_bytes, const Columns& columns) const {
+    std::vector<Value> a;
+    for (int64_t i = 0; i < down_; ++i) {
+      const Length at = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
+      a.push_back(load(t, activations_, {lhs.front(), at}, lhs_row_, fmt::format("a_{}", i)));
+    }
+    for (int64_t j = 0; j < across_; ++j) {
+      const Value b = load(t, weights_, columns(j), row_bytes, fmt::format("b_{}", j));
+      for (int64_t i = 0; i < down_; ++i) {
+        Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
+        tile = t.b.op(product_, {tile, a[static_cast<size_t>(i)], b}, {},
+                      fmt::format("tile_{}_{}", i, j), Role::accumulator);
+      }
+    }
+  }
+
   static Value load(const Tile1& t, const RegisterFile& file, const Place& at, Value row,
                     const std::string& name) {
     return t.b.op(OpCode::tile_load, {at.pointer, row},
@@ -94,12 +136,26 @@ class TileDot : public Accumulation {
   Value lhs_row_ = no_value, rhs_row_ = no_value;  ///< bytes from row to row of a tile
 };
 
+/// Over all of k: whole tiles, then what is left of the weights, if anything is.
+std::vector<Value> multiply_tiles(const Tile1& t, TileDot& how, Value memory) {
+  const int64_t rest = TileDot::rest(t);
+  if (rest == 0) return multiply_all(t, how, {});
+  const Value k = padded_k(t, *t.rhs.layout);
+  const KState state = multiply_whole(t, how, {}, k);
+  const Value left = t.b.op(OpCode::iand_imm, {k}, {.imm = rest});
+  const Value times = t.b.op(OpCode::ishr, {left}, {.imm = std::countr_zero(uint64_t(rest))});
+  return t.b.loop("k_half", times, state.carried, [&](std::vector<Value> tiles) {
+    how.step_rest(t, state.lhs, state.rhs, memory, tiles);
+    return tiles;
+  });
+}
+
 }  // namespace
 
 void lower_tile_products(const Tile1& t) {
   TileDot how(t.v);
-  const std::vector<Value> tiles = multiply_all(t, how, {});
   const Value sums = how.make_room(t);
+  const std::vector<Value> tiles = multiply_tiles(t, how, sums);
   const Value row_bytes = t.b.constant(how.row_bytes());
   Value of_row = no_value, at = no_value;
   const auto sum_of = [&](int64_t, int64_t j, Value row, Value negated) {
