@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "support/amx_emulator.h"
 #include "tilewright/tilewright.hpp"
 
 #if defined(__aarch64__)
@@ -19,6 +20,8 @@ const tw_device& device() {
   static const tw_device detected = [] {
     auto value = tilewright::sized<tw_device>();
     tw_device_detect(&value);
+    if (tiles_here() == Tiles::emulated)
+      value.features |= TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8;
     return value;
   }();
   return detected;
@@ -50,7 +53,9 @@ const std::vector<Feature>& known_features() {
       {TW_FEATURE_AVX512VL, __builtin_cpu_supports("avx512vl") != 0},
       {TW_FEATURE_AVX512VNNI, __builtin_cpu_supports("avx512vnni") != 0},
       {TW_FEATURE_AVX512BF16, __builtin_cpu_supports("avx512bf16") != 0},
-      {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0}};
+      {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0},
+      {TW_FEATURE_AMX_TILE, tiles_here() != Tiles::none},
+      {TW_FEATURE_AMX_INT8, tiles_here() != Tiles::none}};
   return list;
 }
 #elif defined(__aarch64__)
