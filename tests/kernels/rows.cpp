@@ -4,8 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "support/amx_emulator.h"
-#include "tilewright/tilewright.hpp"
+#include "support/device.h"
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
@@ -17,13 +16,7 @@ namespace tw::test {
 namespace {
 
 const tw_device& device() {
-  static const tw_device detected = [] {
-    auto value = tilewright::sized<tw_device>();
-    tw_device_detect(&value);
-    if (tiles_here() == Tiles::emulated)
-      value.features |= TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8;
-    return value;
-  }();
+  static const tw_device detected = detected_device();
   return detected;
 }
 
