@@ -10,7 +10,7 @@
 //          | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (aa0eb44bbe6beef2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (51de650b1cd1440a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (11301dd14ef27547)
 // again  tilewright generate
 

@@ -7,7 +7,7 @@
 // into lhs i8 m4 kr8 k%32 [data|zeros:i32|scales:f32] (2f13d002b4d15c7b)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (aa0eb44bbe6beef2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (51de650b1cd1440a)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (11301dd14ef27547)
 // again  tilewright generate
 

@@ -160,23 +160,23 @@ L(k_done):
   test r11, r11
   jz L(k_half_done)
 L(k_half):
+  vmovdqu64 zmm0, zmmword ptr [r14 + 0]                  // codes
+  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 128]                // codes
+  vmovdqu64 zmmword ptr [r10 + 64], zmm0                 // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 256]                // codes
+  vmovdqu64 zmmword ptr [r10 + 128], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 384]                // codes
+  vmovdqu64 zmmword ptr [r10 + 192], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 512]                // codes
+  vmovdqu64 zmmword ptr [r10 + 256], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 640]                // codes
+  vmovdqu64 zmmword ptr [r10 + 320], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 768]                // codes
+  vmovdqu64 zmmword ptr [r10 + 384], zmm0                // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 896]                // codes
+  vmovdqu64 zmmword ptr [r10 + 448], zmm0                // codes
   vpxord zmm0, zmm0, zmm0                                // zero
-  vmovdqu64 zmm1, zmmword ptr [r14 + 0]                  // codes
-  vmovdqu64 zmmword ptr [r10 + 0], zmm1                  // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 128]                // codes
-  vmovdqu64 zmmword ptr [r10 + 64], zmm1                 // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 256]                // codes
-  vmovdqu64 zmmword ptr [r10 + 128], zmm1                // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 384]                // codes
-  vmovdqu64 zmmword ptr [r10 + 192], zmm1                // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 512]                // codes
-  vmovdqu64 zmmword ptr [r10 + 256], zmm1                // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 640]                // codes
-  vmovdqu64 zmmword ptr [r10 + 320], zmm1                // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 768]                // codes
-  vmovdqu64 zmmword ptr [r10 + 384], zmm1                // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 896]                // codes
-  vmovdqu64 zmmword ptr [r10 + 448], zmm1                // codes
   vmovdqu64 zmmword ptr [r10 + 512], zmm0                // zero
   vmovdqu64 zmmword ptr [r10 + 576], zmm0                // zero
   vmovdqu64 zmmword ptr [r10 + 640], zmm0                // zero
@@ -185,22 +185,23 @@ L(k_half):
   vmovdqu64 zmmword ptr [r10 + 832], zmm0                // zero
   vmovdqu64 zmmword ptr [r10 + 896], zmm0                // zero
   vmovdqu64 zmmword ptr [r10 + 960], zmm0                // zero
-  vmovdqu64 zmm1, zmmword ptr [r14 + 64]                 // codes
-  vmovdqu64 zmmword ptr [r10 + 1024], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 192]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1088], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 320]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1152], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 448]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1216], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 576]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1280], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 704]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1344], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 832]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1408], zmm1               // codes
-  vmovdqu64 zmm1, zmmword ptr [r14 + 960]                // codes
-  vmovdqu64 zmmword ptr [r10 + 1472], zmm1               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 64]                 // codes
+  vmovdqu64 zmmword ptr [r10 + 1024], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 192]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1088], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 320]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1152], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 448]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1216], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 576]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1280], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 704]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1344], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 832]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1408], zmm0               // codes
+  vmovdqu64 zmm0, zmmword ptr [r14 + 960]                // codes
+  vmovdqu64 zmmword ptr [r10 + 1472], zmm0               // codes
+  vpxord zmm0, zmm0, zmm0                                // zero
   vmovdqu64 zmmword ptr [r10 + 1536], zmm0               // zero
   vmovdqu64 zmmword ptr [r10 + 1600], zmm0               // zero
   vmovdqu64 zmmword ptr [r10 + 1664], zmm0               // zero
@@ -209,13 +210,12 @@ L(k_half):
   vmovdqu64 zmmword ptr [r10 + 1856], zmm0               // zero
   vmovdqu64 zmmword ptr [r10 + 1920], zmm0               // zero
   vmovdqu64 zmmword ptr [r10 + 1984], zmm0               // zero
-  mov rbp, 64
   tileloadd tmm4, [r13 + rbx + 0]                        // a_0
   tileloadd tmm5, [r13 + rbx + 1024]                     // a_1
-  tileloadd tmm6, [r10 + rbp + 0]                        // b_0
+  tileloadd tmm6, [r10 + rbx + 0]                        // b_0
   tdpbsud tmm0, tmm4, tmm6                               // tile_0_0
   tdpbsud tmm2, tmm5, tmm6                               // tile_1_0
-  tileloadd tmm6, [r10 + rbp + 1024]                     // b_1
+  tileloadd tmm6, [r10 + rbx + 1024]                     // b_1
   tdpbsud tmm1, tmm4, tmm6                               // tile_0_1
   tdpbsud tmm3, tmm5, tmm6                               // tile_1_1
   sub r11, 1                                             // next k_half
