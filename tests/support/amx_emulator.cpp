@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -264,6 +265,28 @@ bool emulate_tiles(void* context) {
   return true;
 }
 
+static struct sigaction behind_ours;
+
+static void on_trap(int signal_number, siginfo_t* info, void* context) {
+  if (emulate_tiles(context)) return;
+  if ((behind_ours.sa_flags & SA_SIGINFO) != 0) {
+    behind_ours.sa_sigaction(signal_number, info, context);
+  } else {  // trap again, and die of it
+    std::signal(signal_number, SIG_DFL);
+  }
+}
+
+void install_tiles() {
+  static const bool installed = [] {
+    if (tiles_here() != Tiles::emulated) return false;
+    struct sigaction action = {};
+    action.sa_sigaction = on_trap;
+    action.sa_flags = SA_SIGINFO;
+    return sigaction(SIGILL, &action, &behind_ours) == 0;
+  }();
+  (void)installed;
+}
+
 bool release_tiles() {
   if (tiles_here() == Tiles::native) {
     const bool used = in_use();
@@ -286,6 +309,8 @@ Tiles tiles_here() {
 bool emulate_tiles(void* /*context*/) {
   return false;
 }
+
+void install_tiles() {}
 
 bool release_tiles() {
   return false;

@@ -15,6 +15,10 @@ Tiles tiles_here();
 /// machine would have faulted.
 bool emulate_tiles(void* context);
 
+/// Where tiles are emulated: has that done by a handler of SIGILL, for code that is called without
+/// call_checked(), whose handler does it anyway. Others get what is none of tiles.
+void install_tiles();
+
 /// Has this thread shapes for tiles that nobody released, natively or emulated? Releases them.
 bool release_tiles();
 
