@@ -18,8 +18,8 @@
 // from   specs/matmul_clamp_f32_f32_qsi8cxp.yaml (57032aa104dda8a1)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (8b162a701795a497)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (b8e7bed858fa3277)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (477b2325fb847679)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (0fc3e9e31664f2cb)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (b7b431b9bbba3728)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
@@ -598,6 +598,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi4cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi4cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -652,6 +654,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw_
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -671,6 +674,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm(const tw
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi4cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi4cxp8x4_1x16_neon_dotprod(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -703,6 +707,8 @@ void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(con
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp8x4_qsi8cxp32x4_8x32_avx512_vnni_far(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp16x64_qsi8cxp32x4_16x32_amx_int8_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
@@ -728,6 +734,7 @@ void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_args
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_f16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -744,6 +751,7 @@ void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx2_near_asm(const tw_arg
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm(const tw_args *args);
+void tw_matmul_clamp_bf16_qai8dxp32x64_qsi8cxp32x4_32x32_amx_int8_u64_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp4x4_qsi8cxp8x4_4x8_neon_dotprod_asm(const tw_args *args);
 void tw_matmul_clamp_bf16_qai8dxp1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm(const tw_args *args);
@@ -1297,6 +1305,12 @@ void tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp2x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_f16_qai8dxp2x4_avx2(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qai8dxp2x4_avx2(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f32_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_f16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_bf16_qai8dxp32x64_amx_int8(const tw_pack_args *args);
 void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args *args);
@@ -1335,6 +1349,8 @@ void tw_lhs_pack_s8_qai8dxp4x4_avx_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp1x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp4x4_avx512_vnni(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp8x4_avx512_vnni(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8dxp16x64_amx_int8(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8dxp32x64_amx_int8(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp1x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp4x4_neon_dotprod(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8dxp1x8_neon_i8mm(const tw_pack_args *args);
@@ -1676,6 +1692,8 @@ void tw_rhs_pack_nxk_qsi4c32p8vlx8_sve2(const tw_pack_args *args);
 void tw_rhs_pack_q4_0_qsi4c32p8vlx8_sve2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi4cxp32x4_amx_int8(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi4cxp32x4_amx_int8(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm(const tw_pack_args *args);
@@ -1700,6 +1718,8 @@ void tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp32x4_amx_int8(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp32x4_amx_int8(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm(const tw_pack_args *args);

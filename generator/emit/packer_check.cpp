@@ -42,8 +42,9 @@ void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
   const int sums = sums_index(layout);
-  expect(layout, layout.k_multiple % (4 * layout.order.kr) == 0,
-         "k must be padded to a multiple of 4 kr");
+  // Groups of the lhs are copied, as few as there are.
+  expect(layout, layout.k_multiple % ((rhs ? 4 : 1) * layout.order.kr) == 0,
+         "k must be padded to a multiple of 4 kr, that of the lhs to one of kr");
   expect(layout, data >= 0 && (!rhs || sums > data),
          "a panel needs data, and on the rhs sums behind it");
 }

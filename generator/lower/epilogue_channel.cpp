@@ -8,12 +8,12 @@
 
 namespace tw {
 
-std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
-                                const std::vector<Start>& starts) {
+KState multiply_whole(const Tile1& t, Accumulation& how, const std::vector<Start>& starts,
+                      Value k) {
   how.prepare(t);
   KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, starts)};
-  auto run = [&](Value count, int64_t k, bool hot) {
-    state = k_loop(t, {count, k, k / how.group(), hot}, state,
+  auto run = [&](Value count, int64_t depth, bool hot) {
+    state = k_loop(t, {count, depth, depth / how.group(), hot}, state,
                    [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
                      how.step(t, lhs, rhs, g, acc);
                      return acc;
@@ -22,12 +22,17 @@ std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
   const int64_t unroll = t.v.knobs.unroll_k;
   const int64_t granule = t.v.lhs.k_multiple;
   auto shift = [](int64_t n) { return std::countr_zero(static_cast<uint64_t>(n)); };
-  run(t.b.op(OpCode::ishr, {t.padded}, {.imm = shift(unroll)}, "k_steps"), unroll, true);
+  run(t.b.op(OpCode::ishr, {k}, {.imm = shift(unroll)}, "k_steps"), unroll, true);
   if (unroll > granule) {
-    const Value rest = t.b.op(OpCode::iand_imm, {t.padded}, {.imm = unroll - 1});
+    const Value rest = t.b.op(OpCode::iand_imm, {k}, {.imm = unroll - 1});
     run(t.b.op(OpCode::ishr, {rest}, {.imm = shift(granule)}, "k_rest"), granule, false);
   }
-  return state.carried;
+  return state;
+}
+
+std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
+                                const std::vector<Start>& starts) {
+  return multiply_whole(t, how, starts, t.padded).carried;
 }
 
 namespace {

@@ -25,13 +25,6 @@ Value times(Builder& b, Value value, Length factor) {
   return b.op(OpCode::imul, {value, b.op(OpCode::length, {}, {.offset = factor})});
 }
 
-/// Values of k in a panel. The other side may pad to more.
-Value padded_k(const Tile1& t, const Layout& layout) {
-  const int64_t multiple = layout.k_multiple;
-  if (multiple == t.v.lhs.k_multiple) return t.padded;
-  return t.b.op(OpCode::iand_imm, {t.b.add(t.padded, multiple - 1)}, {.imm = -multiple}, "padded");
-}
-
 /// Bytes of all codes (with blocks: of all blocks) of a panel.
 Value all_codes(const Tile1& t, const Layout& layout) {
   if (layout.block == 0) return code_bytes(t, layout, padded_k(t, layout));
@@ -43,6 +36,13 @@ Value all_codes(const Tile1& t, const Layout& layout) {
 }
 
 }  // namespace
+
+Value padded_k(const Tile1& t, const Layout& layout) {
+  const int64_t multiple = layout.k_multiple;
+  if (multiple == t.v.lhs.k_multiple) return t.padded;
+  const Value k = multiple < t.v.lhs.k_multiple ? t.b.arg(ArgField::k) : t.padded;
+  return t.b.op(OpCode::iand_imm, {t.b.add(k, multiple - 1)}, {.imm = -multiple}, "padded");
+}
 
 Length codes_in_block(const Layout& layout) {
   return field_offset(layout, static_cast<size_t>(field_index(layout, FieldKind::data)), 0);

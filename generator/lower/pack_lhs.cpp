@@ -238,7 +238,7 @@ int64_t most_rows(const Layout& layout) {
 }
 
 void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count) {
-  constexpr int64_t together = 4;
+  const int64_t together = std::min(4, layout.k_multiple / layout.order.kr);
   const int64_t group = layout.order.kr * code_bytes(layout);
   const Value stride = times(b, panel, group, "stride");
   const Value steps = over(b, count, together * layout.order.kr, "steps");

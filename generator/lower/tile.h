@@ -79,6 +79,8 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
 /// With blocks: what the scales of a tile that is a part of a panel are further away than its codes
 /// from where the whole panel's are, in bytes; no_value: nothing.
 Value scales_beyond_codes(const Tile1& t);
+/// Values of k in a panel. The other side may pad to more, or to fewer.
+Value padded_k(const Tile1& t, const Layout& layout);
 /// Of so many values of k of one panel.
 Value code_bytes(const Tile1& t, const Layout& layout, Value k);
 /// From the start of a panel, or of a block, to its codes.
@@ -277,6 +279,9 @@ struct KState {
   std::vector<Value> lhs, rhs, carried;
 };
 KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBody& body);
+/// multiply_all() over so many values of k, without what is left behind the last whole multiple of
+/// what the lhs pads to; with where it got to.
+KState multiply_whole(const Tile1& t, Accumulation& how, const std::vector<Start>& starts, Value k);
 /// A loop over long blocks: the body gets cursors at a block's start, leaves them at the end of its
 /// codes, and returns the next carried values.
 using BlockBody = std::function<std::vector<Value>(KState& block)>;

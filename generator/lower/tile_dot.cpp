@@ -1,7 +1,12 @@
 // Technique `tile`: a tile of activations times one of weights goes to a tile of accumulators. The
 // table says what shapes these have; memory says how far apart their rows are. Tiles are stored to
-// memory of the kernel's own, from which vectors of sums are loaded for the outputs.
+// memory of the kernel's own, from which vectors of sums are loaded for the outputs. Weights that
+// end in the middle of a tile are copied there first: behind them a panel need not have as many
+// bytes. So are those that share bytes, a group of k at a time, as bytes of their own.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
 
 #include "lower/output.h"
 #include "model/operand_contract.h"
@@ -17,12 +22,28 @@ class TileDot : public Accumulation {
         activations_(tile_file(*v.isa, product_, 1)),
         weights_(tile_file(*v.isa, product_, 2)),
         down_(ratio(v.tile.m, sums_.rows)),
-        across_(ratio(v.tile.n * 4, sums_.bytes)) {}
+        across_(ratio(v.tile.n * 4, sums_.bytes)),
+        decode_(v.rhs) {}
 
   [[nodiscard]] int64_t group() const override { return activations_.bytes.fixed; }
+  /// Values of k of the weights behind the last whole tile: as many, or none.
+  [[nodiscard]] static int64_t rest(const Tile1& t) {
+    const int64_t multiple = t.rhs.layout->k_multiple;
+    return multiple < t.lhs.layout->k_multiple ? multiple : 0;
+  }
+
+  /// `memory`: as made by make_room().
+  void use(Value memory) { memory_ = memory; }
 
   void prepare(const Tile1& t) override {
-    lhs_row_ = t.b.constant(t.lhs.layout->order.kr);
+    const int64_t lhs_row = t.lhs.layout->order.kr;
+    lhs_row_ = t.b.constant(lhs_row);
+    if (shares_bytes() || rest(t) != 0) {
+      const int64_t row = weights_.bytes.fixed;
+      copied_row_ = row == lhs_row ? lhs_row_ : t.b.constant(row);
+    }
+    decode_.prepare(t);
+    if (shares_bytes()) return;
     rhs_row_ = t.b.op(OpCode::length, {}, {.offset = t.rhs.layout->panel * 4});
   }
 
@@ -39,27 +60,26 @@ class TileDot : public Accumulation {
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
     const int64_t k = g * group();
-    std::vector<Value> a;
-    for (int64_t i = 0; i < down_; ++i) {
-      const Length at = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
-      a.push_back(load(t, activations_, {lhs.front(), at}, lhs_row_, fmt::format("a_{}", i)));
-    }
-    for (int64_t j = 0; j < across_; ++j) {
-      const Value b = load(t, weights_, columns(t, rhs, j, k), rhs_row_, fmt::format("b_{}", j));
-      for (int64_t i = 0; i < down_; ++i) {
-        Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
-        tile = t.b.op(product_, {tile, a[static_cast<size_t>(i)], b}, {},
-                      fmt::format("tile_{}_{}", i, j), Role::accumulator);
-      }
-    }
+    if (shares_bytes()) return multiply_copies(t, lhs, rhs, k, group(), tiles);
+    multiply(t, lhs, k, tiles, rhs_row_, [&](int64_t j) { return columns(t, rhs, j, k); });
+  }
+
+  /// The same of the last rest() values of k, at the cursors.
+  void step_rest(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                 std::vector<Value>& tiles) const {
+    multiply_copies(t, lhs, rhs, 0, rest(t), tiles);
   }
 
   /// Of a row of outputs' sums.
   [[nodiscard]] int64_t row_bytes() const { return across_ * sums_.bytes.fixed; }
 
-  /// Memory for the sums of tiles side by side ...
-  Value make_room(const Tile1& t) const {
-    return t.b.scratch(sums_.rows.fixed * row_bytes(), false);
+  /// Memory for the sums of tiles side by side (before there are any, for tiles of weights: a place
+  /// for each group of an iteration) ...
+  [[nodiscard]] Value make_room(const Tile1& t) const {
+    int64_t copies = shares_bytes() ? t.v.knobs.unroll_k / group() : 0;
+    if (rest(t) != 0) copies = std::max<int64_t>(copies, 1);
+    return t.b.scratch(std::max(sums_.rows.fixed * row_bytes(), copies * across_ * tile_bytes()),
+                       false);
   }
 
   /// ... to which those of a block of rows go, row by row of the output.
@@ -72,6 +92,55 @@ class TileDot : public Accumulation {
   }
 
  private:
+  /// Do weights of one column, that a row of a tile each holds?
+  [[nodiscard]] bool shares_bytes() const { return decode_.operands() > 1; }
+  [[nodiscard]] int64_t tile_bytes() const { return weights_.rows.fixed * weights_.bytes.fixed; }
+
+  /// Copies `depth` values of k of the weights' tiles, from value k on after the cursors, and
+  /// multiplies by the copies. Zeros stand for the rows behind them.
+  void multiply_copies(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                       int64_t k, int64_t depth, std::vector<Value>& tiles) const {
+    const int64_t first = k / group() * across_ * tile_bytes();
+    const auto place = [&](int64_t j) { return Place{memory_, first + tile_bytes() * j}; };
+    const int64_t together = t.rhs.layout->order.kr * decode_.operands();
+    for (int64_t j = 0; j < across_; ++j) {
+      Place to = place(j);
+      const auto put = [&](Value row) {
+        t.b.op(OpCode::store, {to.pointer, row}, {.offset = to.offset});
+        to.offset = to.offset + weights_.bytes;
+      };
+      for (int64_t at = 0; at < depth; at += together) {
+        const Place from = columns(t, rhs, j, k + at);
+        const Value codes =
+            t.b.op(OpCode::load, {from.pointer}, {.offset = from.offset}, "codes", Role::operand);
+        for (const Value row : decode_(t, codes, j)) put(row);
+      }
+      if (depth == group()) continue;
+      const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
+      for (int64_t at = depth; at < group(); at += t.rhs.layout->order.kr) put(zero);
+    }
+    multiply(t, lhs, k, tiles, copied_row_, place);
+  }
+
+  /// Activations from value k on after the cursors; `columns`: where the weights of a tile are.
+  template <typename Columns>
+  void multiply(const Tile1& t, const std::vector<Value>& lhs, int64_t k, std::vector<Value>& tiles,
+                Value row_bytes, const Columns& columns) const {
+    std::vector<Value> a;
+    for (int64_t i = 0; i < down_; ++i) {
+      const Length at = code_offset(*t.lhs.layout, i * sums_.rows.fixed, k);
+      a.push_back(load(t, activations_, {lhs.front(), at}, lhs_row_, fmt::format("a_{}", i)));
+    }
+    for (int64_t j = 0; j < across_; ++j) {
+      const Value b = load(t, weights_, columns(j), row_bytes, fmt::format("b_{}", j));
+      for (int64_t i = 0; i < down_; ++i) {
+        Value& tile = tiles[static_cast<size_t>(i * across_ + j)];
+        tile = t.b.op(product_, {tile, a[static_cast<size_t>(i)], b}, {},
+                      fmt::format("tile_{}_{}", i, j), Role::accumulator);
+      }
+    }
+  }
+
   static Value load(const Tile1& t, const RegisterFile& file, const Place& at, Value row,
                     const std::string& name) {
     return t.b.op(OpCode::tile_load, {at.pointer, row},
@@ -90,16 +159,34 @@ class TileDot : public Accumulation {
 
   OpCode product_;
   const RegisterFile &sums_, &activations_, &weights_;
-  int64_t down_, across_;                          ///< tiles of sums
-  Value lhs_row_ = no_value, rhs_row_ = no_value;  ///< bytes from row to row of a tile
+  int64_t down_, across_;  ///< tiles of sums
+  Decoder decode_;
+  Value memory_ = no_value;
+  /// Bytes from row to row of a tile, of weights where they lie and in memory_.
+  Value lhs_row_ = no_value, rhs_row_ = no_value, copied_row_ = no_value;
 };
+
+/// Over all of k: whole tiles, then what is left of the weights, if anything is.
+std::vector<Value> multiply_tiles(const Tile1& t, TileDot& how) {
+  const int64_t rest = TileDot::rest(t);
+  if (rest == 0) return multiply_all(t, how, {});
+  const Value k = padded_k(t, *t.rhs.layout);
+  const KState state = multiply_whole(t, how, {}, k);
+  const Value left = t.b.op(OpCode::iand_imm, {k}, {.imm = rest});
+  const Value times = t.b.op(OpCode::ishr, {left}, {.imm = std::countr_zero(uint64_t(rest))});
+  return t.b.loop("k_half", times, state.carried, [&](std::vector<Value> tiles) {
+    how.step_rest(t, state.lhs, state.rhs, tiles);
+    return tiles;
+  });
+}
 
 }  // namespace
 
 void lower_tile_products(const Tile1& t) {
   TileDot how(t.v);
-  const std::vector<Value> tiles = multiply_all(t, how, {});
   const Value sums = how.make_room(t);
+  how.use(sums);
+  const std::vector<Value> tiles = multiply_tiles(t, how);
   const Value row_bytes = t.b.constant(how.row_bytes());
   Value of_row = no_value, at = no_value;
   const auto sum_of = [&](int64_t, int64_t j, Value row, Value negated) {

@@ -154,7 +154,8 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
   return layout;
 }
 
-/// A row of a tile of activations holds many groups of k, and k ends where one does.
+/// A row of a tile of activations holds many groups of k, and their k ends where one does. That of
+/// weights ends where it does for vectors: kernels see to the last half of a tile.
 void fill_tiles(LayoutPair& layouts, const Isa& isa, const OperandContract& wants) {
   const Length row = tile_file(isa, wants.code(), 1).bytes;
   if (!row.is_fixed() || !isa.tile_rows().is_fixed() || !isa.tile_columns().is_fixed()) {
@@ -162,10 +163,14 @@ void fill_tiles(LayoutPair& layouts, const Isa& isa, const OperandContract& want
         "technique tile is not possible on {}: its tiles have no fixed shape", isa.name));
   }
   const auto depth = static_cast<int>(row.fixed);
-  layouts.lhs.order.kr = depth;
-  for (Layout* layout : {&layouts.lhs, &layouts.rhs}) {
-    layout->k_multiple = std::max(layout->k_multiple, depth);
+  if (depth > 2 * layouts.rhs.k_multiple) {
+    throw std::invalid_argument(
+        fmt::format("technique tile is not possible on {}: its tiles hold {} values of k, at most "
+                    "{} do",
+                    isa.name, depth, 2 * layouts.rhs.k_multiple));
   }
+  layouts.lhs.order.kr = depth;
+  layouts.lhs.k_multiple = std::max(layouts.lhs.k_multiple, depth);
 }
 
 /// The same panels and formats, as KleidiAI packs them.

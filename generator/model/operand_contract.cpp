@@ -64,6 +64,9 @@ static const std::vector<OperandContract>& contracts() {
        column, true, false, i8, Contraction::dot_column},
       {mmla, own, i4, true, {{OpCode::mmla_s8s8}}, {8}, two, raw,
        column, true, false, i8, Contraction::mmla},
+      // A tile has bytes: nibbles become such in memory, the operands of dot4_u8s8.
+      {tile, own, i4, false, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
+       {4}, tile_rows, tile_columns, depth, true, true, i8, Contraction::tile_dot},
       // With a table of signed nibbles no byte need be multiplied raw.
       {outer, own, i4, true, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, tile_rows, two_lanes,
        next, false, false, i8, Contraction::outer},

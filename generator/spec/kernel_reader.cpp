@@ -342,7 +342,9 @@ std::vector<Family> read_outputs(const YamlNode& entry, const Family& family,
 }  // namespace
 
 void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
-  variant.print_c = isa.can_print_c;
+  // Compilers have no values in tiles of both sides.
+  const bool can_print_c = isa.can_print_c && variant.technique != Technique::tile;
+  variant.print_c = can_print_c;
   variant.print_assembly = isa.can_print_assembly;
   const YamlNode* node = entry.find("print");
   if (node == nullptr) return;
@@ -353,8 +355,10 @@ void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant) {
     if (!is_c && item->text() != "assembly") {
       item->fail(unknown_text("printer", item->text(), {"intrinsics", "assembly"}));
     }
-    if (!(is_c ? isa.can_print_c : isa.can_print_assembly)) {
-      item->fail(fmt::format("{} cannot print {}", isa.name, item->text()));
+    if (!(is_c ? can_print_c : isa.can_print_assembly)) {
+      const bool tiles = is_c && isa.can_print_c;
+      item->fail(fmt::format("{} cannot print {}{}", isa.name, item->text(),
+                             tiles ? " of technique tile" : ""));
     }
     (is_c ? variant.print_c : variant.print_assembly) = true;
   }

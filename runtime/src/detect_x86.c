@@ -1,4 +1,7 @@
 /* x86: features by cpuid and XCR0, caches by cpuid leaf 4 (Intel) or 0x8000001D (AMD). */
+#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE 1 /* syscall(), also where a compiler keeps to the letter of C11 */
+#endif
 #include "internal.h"
 
 static bool bit(uint64_t value, int index) {
@@ -24,11 +27,22 @@ tw_features tw_x86_features(const tw_x86_registers* r) {
   if (bit(r->leaf7_ebx, 31)) features |= TW_FEATURE_AVX512VL;
   if (bit(r->leaf7_ecx, 11)) features |= TW_FEATURE_AVX512VNNI;
   if (bit(r->leaf7_1_eax, 5)) features |= TW_FEATURE_AVX512BF16;
+  /* Tiles and their shapes: bits 17 and 18. */
+  const bool tiles = (r->xcr0 & 0x60000) == 0x60000 && bit(r->leaf7_edx, 24);
+  if (!tiles || !r->tiles_granted) return features;
+  features |= TW_FEATURE_AMX_TILE;
+  if (bit(r->leaf7_edx, 25)) features |= TW_FEATURE_AMX_INT8;
   return features;
 }
 
 #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64)
 #include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 typedef struct cpuid_result {
   uint32_t eax, ebx, ecx, edx;
@@ -66,12 +80,30 @@ static uint64_t read_xcr0(void) {
 }
 #endif
 
+/* Linux hands out tiles by process, to those who ask; elsewhere we do not know how to. */
+static bool ask_for_tiles(void) {
+  const char* wanted = getenv("TILEWRIGHT_AMX");
+  if (wanted != NULL && strcmp(wanted, "0") == 0) return false;
+#if defined(__linux__) && defined(__x86_64__) && defined(SYS_arch_prctl)
+  enum { REQUEST_PERMISSION = 0x1023, TILES = 18 }; /* newer than many systems' headers */
+  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILES) == 0;
+#else
+  return false;
+#endif
+}
+
 static void read_features(tw_device* device) {
   const cpuid_result one = cpuid(1, 0), seven = cpuid(7, 0);
-  tw_x86_registers r = {one.ecx, seven.ebx, seven.ecx, 0, 0};
+  tw_x86_registers r = {.leaf1_ecx = one.ecx, .leaf7_ebx = seven.ebx, .leaf7_ecx = seven.ecx};
+  r.leaf7_edx = seven.edx;
   if (seven.eax >= 1) r.leaf7_1_eax = cpuid(7, 1).eax;
   if (bit(one.ecx, 27)) r.xcr0 = read_xcr0();
+  r.tiles_granted = true;
   device->features = tw_x86_features(&r);
+  if ((device->features & TW_FEATURE_AMX_TILE) != 0 && !ask_for_tiles()) {
+    r.tiles_granted = false;
+    device->features = tw_x86_features(&r);
+  }
 
   device->stepping = one.eax & 0xf;
   device->model = one.eax >> 4 & 0xf;

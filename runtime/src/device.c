@@ -19,6 +19,8 @@ static const struct {
     {"avx512vnni", TW_FEATURE_AVX512VNNI},
     {"avx512bf16", TW_FEATURE_AVX512BF16},
     {"bmi2", TW_FEATURE_BMI2},
+    {"amx_tile", TW_FEATURE_AMX_TILE},
+    {"amx_int8", TW_FEATURE_AMX_INT8},
     {"neon", TW_FEATURE_NEON},
     {"dotprod", TW_FEATURE_DOTPROD},
     {"i8mm", TW_FEATURE_I8MM},

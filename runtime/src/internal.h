@@ -116,10 +116,12 @@ size_t tw_tile_columns(const tw_kernel* kernel, const tw_device* device);
 
 /* ---- device ---- */
 
-/* Registers that cpuid and xgetbv return, for tests. */
+/* Registers that cpuid and xgetbv return, and whether the system lets this process use tiles, for
+ * tests. */
 typedef struct tw_x86_registers {
-  uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx, leaf7_1_eax;
+  uint32_t leaf1_ecx, leaf7_ebx, leaf7_ecx, leaf7_edx, leaf7_1_eax;
   uint64_t xcr0;
+  bool tiles_granted;
 } tw_x86_registers;
 tw_features tw_x86_features(const tw_x86_registers* registers);
 tw_features tw_aarch64_features(uint64_t hwcap, uint64_t hwcap2);

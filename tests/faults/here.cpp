@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "spec/isa_reader.h"
-#include "tilewright/tilewright.hpp"
+#include "support/device.h"
 
 namespace tw::test {
 namespace {
@@ -30,8 +30,7 @@ std::string missing_here(const Fault& fault, const CatchingTest& test) {
   std::string isa = isa_named(isas, test.filter);
   if (isa.empty() && made.starts_with("generated/")) isa = isa_named(isas, made);
   if (isa.empty()) return {};
-  auto device = tilewright::sized<tw_device>();
-  tw_device_detect(&device);
+  const tw_device device = detected_device();
   std::string missing;
   for (const std::string& feature : isas.get(isa).features) {
     if ((device.features & tw_feature_from_name(feature.c_str())) == 0) missing += " " + feature;

@@ -99,7 +99,10 @@ void PrintTo(const Table& table, std::ostream* out) {
 std::vector<Ground> grounds(const Isa& isa) {
   // What such a table extends is a table of its own.
   if (isa.usual_technique == Technique::tile) {
-    return {{&isa, Technique::tile, "qai8dx", "qsi8cx"}};
+    std::vector<Ground> all = {{&isa, Technique::tile, "qai8dx", "qsi8cx"}};
+    const Ground nibbles{&isa, Technique::tile, "qai8dx", "qsi4cx"};
+    if (possible(nibbles)) all.push_back(nibbles);
+    return all;
   }
   std::vector<Ground> all;
   for (Technique technique : {Technique::fma, Technique::outer}) {

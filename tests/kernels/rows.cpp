@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "tilewright/tilewright.hpp"
+#include "support/device.h"
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
@@ -16,11 +16,7 @@ namespace tw::test {
 namespace {
 
 const tw_device& device() {
-  static const tw_device detected = [] {
-    auto value = tilewright::sized<tw_device>();
-    tw_device_detect(&value);
-    return value;
-  }();
+  static const tw_device detected = detected_device();
   return detected;
 }
 
@@ -50,7 +46,9 @@ const std::vector<Feature>& known_features() {
       {TW_FEATURE_AVX512VL, __builtin_cpu_supports("avx512vl") != 0},
       {TW_FEATURE_AVX512VNNI, __builtin_cpu_supports("avx512vnni") != 0},
       {TW_FEATURE_AVX512BF16, __builtin_cpu_supports("avx512bf16") != 0},
-      {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0}};
+      {TW_FEATURE_BMI2, __builtin_cpu_supports("bmi2") != 0},
+      {TW_FEATURE_AMX_TILE, tiles_here() != Tiles::none},
+      {TW_FEATURE_AMX_INT8, tiles_here() != Tiles::none}};
   return list;
 }
 #elif defined(__aarch64__)

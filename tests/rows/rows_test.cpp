@@ -17,6 +17,7 @@
 #include "reference/half_reference.h"
 #include "rows/case_file.h"
 #include "rows/row_table.h"
+#include "support/amx_emulator.h"
 #include "support/call_checked.h"
 #include "support/guarded_buffer.h"
 
@@ -180,6 +181,8 @@ int run_all(const std::vector<RowGroup>& groups, const char* summary) {
   std::ostringstream text;
   text << tw_row_isa << ": " << tw_row_summary << "; " << tw_row_function_count << " functions, "
        << fewest << " to " << most << " cases a row, " << calls << " calls, " << wrong << " wrong";
+  const bool has_tiles = (tw_row_features & TW_FEATURE_AMX_TILE) != 0;
+  if (has_tiles && tiles_here() == Tiles::emulated) text << "; tiles emulated";
   say(text.str(), summary);
   return wrong;
 }

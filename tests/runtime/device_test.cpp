@@ -32,6 +32,45 @@ TEST(Device, X86FeaturesNeedTheOperatingSystem) {
   EXPECT_EQ(tw_x86_features(&zen4), TW_FEATURE_BMI2);
 }
 
+tw_x86_registers granite_rapids() {
+  tw_x86_registers registers{};
+  registers.leaf1_ecx = 1U << 12 | 1U << 27 | 1U << 28 | 1U << 29;
+  registers.leaf7_ebx = 1U << 5 | 1U << 8 | 1U << 16 | 1U << 17 | 1U << 30 | 1U << 31;
+  registers.leaf7_ecx = 1U << 11;
+  registers.leaf7_edx = 1U << 22 | 1U << 24 | 1U << 25;
+  registers.xcr0 = 0x600e7;
+  registers.tiles_granted = true;
+  return registers;
+}
+
+TEST(Device, TilesNeedTheOperatingSystemAndItsPermission) {
+  const tw_features vectors = kAvx2 | TW_FEATURE_F16C | TW_FEATURE_BMI2 | kVnni;
+  const tw_x86_registers all = granite_rapids();
+  EXPECT_EQ(tw_x86_features(&all), vectors | TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8);
+  const auto lacks = [](void (*change)(tw_x86_registers&)) {
+    tw_x86_registers less = granite_rapids();
+    change(less);
+    return tw_x86_features(&less);
+  };
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.tiles_granted = false; }), vectors);
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.xcr0 = 0xe7; }), vectors);
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.xcr0 = 0x200e7; }), vectors);  // shapes only
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.xcr0 = 0x400e7; }), vectors);  // tiles only
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 25; }), vectors);
+  EXPECT_EQ(lacks([](tw_x86_registers& r) { r.leaf7_edx = 1U << 24; }),
+            vectors | TW_FEATURE_AMX_TILE);
+}
+
+// Asking has a lasting effect on the process, so it is a switch of its own.
+TEST(Device, TilesCanBeSwitchedOff) {
+  set_environment("TILEWRIGHT_AMX", "0");
+  auto device = tilewright::sized<tw_device>();
+  const tw_status status = tw_device_detect(&device);
+  set_environment("TILEWRIGHT_AMX", "");
+  ASSERT_EQ(status, TW_OK);
+  EXPECT_EQ(device.features & (TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8), 0U);
+}
+
 TEST(Device, Aarch64FeaturesFollowTheKernelsBits) {
   EXPECT_EQ(tw_aarch64_features(1U << 1, 0), TW_FEATURE_NEON);
   EXPECT_EQ(tw_aarch64_features(1U << 1 | 1U << 20 | 1U << 10, 0), kDotprod | TW_FEATURE_FP16);

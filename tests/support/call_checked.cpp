@@ -1,5 +1,7 @@
 #include "support/call_checked.h"
 
+#include "support/amx_emulator.h"
+
 #if defined(_WIN32)
 #include <windows.h>
 #endif
@@ -34,7 +36,9 @@ const char* const names[] = {"rsp",
                              "DF",
                              "mxcsr",
                              "x87 control",
-                             "ymm upper halves"};
+                             "ymm upper halves",
+                             "tiles, which it did not release"};
+constexpr int tiles_bit = 11;
 int has_avx() {
   return __builtin_cpu_supports("avx") != 0;
 }
@@ -79,7 +83,8 @@ uint64_t call(Function function, const void* args) {
 #else
 sigjmp_buf back;
 
-void on_fault(int signal_number, siginfo_t* info, void* /*context*/) {
+void on_fault(int signal_number, siginfo_t* info, void* context) {
+  if (signal_number == SIGILL && emulate_tiles(context)) return;
   if (calling == 0) {  // not ours: fault again, and die of it
     std::signal(signal_number, SIG_DFL);
     return;
@@ -100,8 +105,16 @@ void install_handlers() {
   for (int signal_number : {SIGSEGV, SIGBUS, SIGILL}) sigaction(signal_number, &action, nullptr);
 }
 
-uint64_t call(Function function, const void* args) {
+uint64_t call_or_jump(Function function, const void* args) {
   return sigsetjmp(back, 1) == 0 ? tw_test_call(function, args, has_avx()) : 0;
+}
+
+uint64_t call(Function function, const void* args) {
+  const uint64_t clobbered = call_or_jump(function, args);
+#if defined(__x86_64__)
+  if (release_tiles() && fault.signal == 0) return clobbered | uint64_t{1} << tiles_bit;
+#endif
+  return clobbered;
 }
 #endif
 

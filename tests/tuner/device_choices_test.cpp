@@ -111,6 +111,12 @@ const Expected kExpected[] = {
      "avx2 avx_vnni scalar",
      {"1x16 avx_vnni", "4x16 avx_vnni", "4x16 avx_vnni"},
      {"1x16 avx2", "6x16 avx2 + 4x16 avx2", "6x16 avx2 + 4x16 avx2"}},
+    // Intel's tiles, on the same weights as vectors; single rows are left to these, two panels at a
+    // time. Tiles have nothing for floats.
+    {"granite_rapids",
+     "amx_int8 avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
+     {"1x64 avx512_vnni", "16x32 amx_int8", "32x32 amx_int8"},
+     {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
     // SVE without SVE2: there are kernels for neither its integers nor its floats. 128 rows of int4
     // are
     // ten tiles of 12 and one of 8.
@@ -167,14 +173,10 @@ const Expected kExpected[] = {
      "avx2 avx512_bf16 avx512_vnni avx512f scalar",
      {"1x32 avx512_vnni", "8x32 avx512_vnni", "8x32 avx512_vnni"},
      {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
-    // Both forms of VNNI. Intel reads two panels at a time where there is one row.
+    // Both forms of VNNI.
     {"zen_5",
      "avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
      {"1x32 avx512_vnni", "8x32 avx512_vnni", "8x32 avx512_vnni"},
-     {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
-    {"granite_rapids",
-     "avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
-     {"1x64 avx512_vnni", "8x32 avx512_vnni", "8x32 avx512_vnni"},
      {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
 };
 
@@ -190,7 +192,8 @@ TEST(SavedDevice, CoresWithTheSameFeaturesDiffer) {
                   {"granite_rapids", "8x32 avx512f + 4x32 avx512f",
                    "8x32 avx512_vnni + 4x32 avx512_vnni", 3072}};
   for (const auto& row : expected) {
-    const tw_device device = saved_device(row.device);
+    tw_device device = saved_device(row.device);
+    device.features &= ~(TW_FEATURE_AMX_TILE | TW_FEATURE_AMX_INT8);  // Intel's alone
     const Plan halves = plan_for(device, "matmul_clamp_f32_f32_f16p");
     EXPECT_EQ(chosen(halves, 12), row.halves) << row.device;
     EXPECT_EQ(chosen(plan_for(device, "matmul_clamp_f32_qai8dxp_qsi8cxp"), 12), row.int8)
@@ -223,6 +226,29 @@ TEST_P(SavedDevices, AreOfferedAndChoose) {
 
 INSTANTIATE_TEST_SUITE_P(Table, SavedDevices, ::testing::ValuesIn(kExpected),
                          [](const auto& row) { return std::string(row.param.device); });
+
+/// Layout ids of the weights that kernels of an ISA read.
+std::set<uint64_t> weights_of(const char* family, const char* isa) {
+  const tw_registry rows = all_rows();
+  std::set<uint64_t> ids;
+  for (size_t i = 0; i < rows.kernel_count; ++i) {
+    const tw_kernel& row = rows.kernels[i];
+    if (std::string(row.family) == family && std::string(row.isa) == isa) ids.insert(row.rhs->id);
+  }
+  return ids;
+}
+
+// One packed copy for single rows by vectors and many by tiles.
+TEST(SavedDevice, TilesReadTheWeightsOfVectors) {
+  for (const char* family :
+       {"matmul_clamp_f32_qai8dxp_qsi8cxp", "matmul_clamp_f32_qai8dxp_qsi4cxp"}) {
+    EXPECT_EQ(weights_of(family, "amx_int8").size(), 1U) << family;
+    EXPECT_EQ(weights_of(family, "amx_int8"), weights_of(family, "avx512_vnni")) << family;
+    const Choices chosen = choices(saved_device("granite_rapids"), family);
+    EXPECT_EQ(chosen[0], "1x64 avx512_vnni") << family;
+    EXPECT_EQ(chosen[2], "32x32 amx_int8") << family;
+  }
+}
 
 TEST(SavedDevice, AllStandInTheTable) {
   std::vector<std::string> expected;

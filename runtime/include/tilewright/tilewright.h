@@ -107,7 +107,15 @@ typedef struct tw_device {
 
 /* Fills `device`, whose size is set, for this machine. The environment variable TILEWRIGHT_ISA
  * limits it (see tw_device_limit); a value that this machine or build cannot run is TW_INVALID or
- * TW_UNSUPPORTED, and `device` is then filled without a limit. */
+ * TW_UNSUPPORTED, and `device` is then filled without a limit.
+ *
+ * Where the CPU has Intel's tiles (AMX), Linux is asked to let this process use them, and the
+ * features amx_... are reported if it does (5.16 and later; other systems: never). What is granted
+ * is so for all threads and for children until they exec, and cannot be given back: signal frames
+ * of threads that are in a kernel then take about 11 KiB, so that Linux refuses smaller alternate
+ * signal stacks from there on (sigaltstack fails with ENOMEM; AT_MINSIGSTKSZ is the size), and
+ * refuses tiles where a thread has such a stack already. Kernels release tiles before they return.
+ * TILEWRIGHT_AMX=0 in the environment: it is not asked, and there are no tiles. */
 TW_API tw_status tw_device_detect(tw_device* device);
 /* Limits the device to `isa` and the ISAs that need no feature. */
 TW_API tw_status tw_device_limit(tw_device* device, const char* isa);
