@@ -39,7 +39,7 @@ struct CoreModel {
   /// How far ahead a kernel that waits for its weights asks for them, bytes; 0: not at all.
   int64_t stream_prefetch = 0;
   int row_panels = 1;  ///< that a kernel of one row best reads at the same time
-  int width = 4;  ///< micro-operations dispatched per cycle
+  int width = 4;       ///< micro-operations dispatched per cycle
   bool in_order = false;
   /// How wide the ports for vectors are: `uses` are for such vectors, wider ones take a multiple.
   /// 0: as wide as any vector.

@@ -22,8 +22,8 @@ struct Tile {
 /// before the load of a line, not those of a whole step before its loads; `far`, the second, for
 /// panels that several tiles of rows come back to.
 enum class Prefetch { none, near, beside, far };
-inline constexpr std::array prefetches_of_weights = {Prefetch::none, Prefetch::near, Prefetch::beside,
-                                              Prefetch::far};
+inline constexpr std::array prefetches_of_weights = {Prefetch::none, Prefetch::near,
+                                                     Prefetch::beside, Prefetch::far};
 std::string_view name(Prefetch prefetch);
 
 /// Whose packed operands a kernel reads: ours, made for its instructions, or those that KleidiAI's
