@@ -54,7 +54,7 @@ std::vector<uint8_t> random_floats(tw_type type, size_t count, unsigned seed) {
   return values;
 }
 
-tilewright::Plan plan_of(const tw_kernel& kernel, size_t n, size_t k) {
+tilewright::Plan plan_of(const tw_kernel& kernel, size_t n, size_t k, size_t n_block = 33) {
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = kernel.family;
   matmul.kernel = kernel.name;
@@ -62,7 +62,7 @@ tilewright::Plan plan_of(const tw_kernel& kernel, size_t n, size_t k) {
   matmul.accumulate = kernel.accumulate;
   matmul.n = n;
   matmul.k = k;
-  matmul.tuning = {33, 5, 0, TW_ROWS_FIRST};
+  matmul.tuning = {n_block, 5, 0, TW_ROWS_FIRST};
   return {tilewright::detect(), matmul};
 }
 
@@ -247,6 +247,11 @@ TEST(Append, ProductsUseTheFirstOnes) {
       ASSERT_TRUE(multiplied(plan, *kernel, rhs, p, lhs) == multiplied(exact, *kernel, own, p, lhs))
           << kernel->name << ", m " << p.m << ", n " << p.n << ", k " << p.k;
     }
+    const Product all{1, most_n, 3, false};  // at once: more columns than biases are copied
+    const std::vector<float> lhs = {1, -0.5F, 0.25F};
+    ASSERT_TRUE(multiplied(plan_of(*kernel, most_n, most_k, SIZE_MAX), *kernel, rhs, all, lhs) ==
+                multiplied(plan, *kernel, rhs, all, lhs))
+        << kernel->name;
   }
 }
 
