@@ -1,9 +1,14 @@
 /* Choices: which row of a table of measured settings is for a matrix on a device. */
 #include "tilewright/choices.h"
 
+#include <stddef.h>
+
 #include "internal.h"
 
-enum { CLOCK_STEP = 400 }; /* MHz: bins of one chip are alike */
+enum {
+  CLOCK_STEP = 400,                              /* MHz: bins of one chip are alike */
+  LEAST_MATMUL = offsetof(tw_matmul, accumulate) /* what is read and set here */
+};
 
 tw_core_kind tw_core_kind_of(const tw_device* device, const tw_cluster* cluster) {
   const tw_cluster* of = cluster != NULL ? cluster : tw_fastest_cluster(device);
@@ -78,8 +83,8 @@ static tw_status check_find(const tw_chosen* choices, size_t count, const tw_dev
                            sizeof *device);
   }
   if (status == TW_OK) {
-    status = tw_check_size("tw_choice_find: matmul", "tw_matmul", matmul, sizeof *matmul,
-                           sizeof *matmul);
+    status =
+        tw_check_size("tw_choice_find: matmul", "tw_matmul", matmul, LEAST_MATMUL, sizeof *matmul);
   }
   if (status != TW_OK) return status;
   if (threads == 0) {

@@ -199,7 +199,8 @@ const tw_core* tw_core_of(const tw_registry* registry, const tw_device* device);
 /* A kernel that covers rows: the best of one tile height, or one that a setting names. */
 typedef struct tw_choice {
   const tw_kernel* kernel;
-  size_t tile_m, tile_n; /* of its tile on the plan's device */
+  const tw_kernel* adding; /* adds what `kernel` stores, f32 by floats; null: there is none */
+  size_t tile_m, tile_n;   /* of its tile on the plan's device */
   const tw_packer* lhs_packer;
   size_t lhs_panel;   /* rows */
   size_t lhs_stride;  /* bytes */
@@ -224,6 +225,8 @@ typedef struct tw_split {
 
 /* `choices` and `count` are set; `segment_cycles` is what one more segment costs. */
 void tw_split_build(tw_split* split, double segment_cycles);
+/* Of a kernel that is one of them. */
+const tw_choice* tw_choice_of(const tw_split* split, const tw_kernel* kernel);
 #define TW_NO_CHOICE SIZE_MAX
 /* `main` takes all whole tiles; TW_NO_CHOICE: by cost. */
 double tw_split_cycles(const tw_split* split, size_t m, size_t main);
@@ -348,6 +351,8 @@ tw_status tw_run_slice(const char* who, const tw_plan* plan, const tw_rows* rows
 
 /* ---- deep.c ---- */
 
+/* Of the same tile, panels, ISA and printer; null: there is none. */
+const tw_kernel* tw_adding_kernel(const tw_plan* plan, const tw_kernel* kernel);
 /* Values of k that a segment's sums over the first k of them go through at a time; k: all. */
 size_t tw_k_block(const tw_plan* plan, const tw_segment* segment, size_t k);
 /* args->bias is set, for at most TW_BIAS_COLUMNS columns. */

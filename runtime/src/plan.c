@@ -178,7 +178,7 @@ static double tile_cycles(const tw_choice* choice, const tw_plan* plan) {
 
 /* False when this plan can not run it. */
 static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice* choice) {
-  *choice = (tw_choice){.kernel = kernel};
+  *choice = (tw_choice){.kernel = kernel, .adding = tw_adding_kernel(plan, kernel)};
   choice->tile_m = tw_tile_rows(kernel, &plan->device);
   choice->tile_n = tw_tile_columns(kernel, &plan->device);
   if (choice->tile_m < 1 || choice->tile_m > TW_MAX_TILE_M || choice->tile_n < 1) return false;

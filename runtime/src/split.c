@@ -87,10 +87,14 @@ static size_t add_rows(tw_segment* segments, size_t count, const tw_choice* choi
   return count + 1;
 }
 
-static size_t tile_of(const tw_split* split, const tw_segment* segment) {
+const tw_choice* tw_choice_of(const tw_split* split, const tw_kernel* kernel) {
   size_t c = 0;
-  while (split->choices[c].kernel != segment->kernel) ++c;
-  return split->choices[c].tile_m;
+  while (split->choices[c].kernel != kernel) ++c;
+  return &split->choices[c];
+}
+
+static size_t tile_of(const tw_split* split, const tw_segment* segment) {
+  return tw_choice_of(split, segment->kernel)->tile_m;
 }
 
 size_t tw_split_rows(const tw_split* split, size_t m, size_t main, tw_segment* segments) {

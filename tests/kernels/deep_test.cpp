@@ -17,17 +17,12 @@ namespace {
 
 constexpr size_t kBlock = 256, kDepth = 3 * kBlock + 33, kShallow = 2 * kBlock + 130;
 
-size_t bytes_of(tw_type type) {
-  return type == TW_F32 ? 4 : 2;
-}
-
 std::vector<uint8_t> whole_numbers(tw_type type, size_t count, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<uint8_t> values(count * bytes_of(type));
+  std::vector<uint8_t> values(count * tw_type_bytes(type));
   for (size_t i = 0; i < count; ++i) {
-    const char* name = type == TW_F32 ? "f32" : type == TW_F16 ? "f16" : "bf16";
-    const uint32_t bits = float_bits(name, static_cast<float>(random() % 7) - 3);
-    std::memcpy(values.data() + i * bytes_of(type), &bits, bytes_of(type));
+    const uint32_t bits = float_bits(tw_type_text(type), static_cast<float>(random() % 7) - 3);
+    std::memcpy(values.data() + i * tw_type_bytes(type), &bits, tw_type_bytes(type));
   }
   return values;
 }
@@ -46,7 +41,7 @@ class Deep {
     source.order = TW_NXK;
     source.data = weights.data();
     source.data_bytes = weights.size();
-    source.stride = kDepth * bytes_of(type);
+    source.stride = kDepth * tw_type_bytes(type);
     source.bias = bias_.data();
     source.bias_count = n_;
     rhs_.resize(plan_.rhs_bytes());
@@ -68,7 +63,7 @@ class Deep {
     auto source = tilewright::sized<tw_lhs_source>();
     source.data = rows.data();
     source.data_bytes = rows.size();
-    source.stride = k * bytes_of(lhs_);
+    source.stride = k * tw_type_bytes(lhs_);
     source.k = k;
     std::vector<uint8_t> packed(plan_.lhs_bytes(m));
     for (size_t s = 0; s < plan_.lhs_slices(m); ++s) {

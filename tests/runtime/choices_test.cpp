@@ -2,6 +2,7 @@
 #include "tilewright/choices.h"
 
 #include <gtest/gtest.h>
+#include <cstddef>
 
 #include <functional>
 #include <memory>
@@ -132,6 +133,19 @@ TEST(Choices, OfAClusterOnArm) {
                            &table.found),
             TW_OK);
   EXPECT_STREQ(matmul.settings[0].kernel, "i8mm_8x8_little");
+}
+
+// Who was built with headers whose tw_matmul ended before later members.
+TEST(Choices, OlderCallersFindThem) {
+  Table table;
+  const tw_device device = desk();
+  table.add("vnni_4x32");
+  tw_matmul matmul = TestPlan::basic(kN, kK);
+  matmul.size = offsetof(tw_matmul, accumulate);
+  EXPECT_EQ(table.find(device, 1, matmul), "vnni_4x32");
+  tw_found found = tilewright::sized<tw_found>();
+  matmul.size = offsetof(tw_matmul, setting_count);
+  EXPECT_EQ(tw_choice_find(nullptr, 0, &device, nullptr, 1, &matmul, &found), TW_INVALID);
 }
 
 // Blocks of one thread would leave others without slices.
