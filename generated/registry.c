@@ -22,6 +22,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (b7b431b9bbba3728)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (d3276d95309566e6)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
@@ -12132,7 +12133,157 @@ static const tw_layout layout_372 = {
     .type = TW_S8,
 };
 
+static const tw_axes layout_373_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_29, 5, 1, 8, NULL, 0},
+    {TW_F16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
+    {TW_F16, {576, 0}, axes_30, 2, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
 static const tw_layout layout_373 = {
+    .id = UINT64_C(0x3c395eba52a29e92),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_373_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_374_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_45, 5, 1, 8, NULL, 0},
+    {TW_F16, {2048, 0}, axes_46, 2, 1, 0, NULL, 0},
+    {TW_F16, {2304, 0}, axes_46, 2, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_374 = {
+    .id = UINT64_C(0x7ea8fda4edf7edcd),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_374_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_375_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_61, 5, 1, 8, NULL, 0},
+    {TW_F16, {4096, 0}, axes_62, 2, 1, 0, NULL, 0},
+    {TW_F16, {4608, 0}, axes_62, 2, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_375 = {
+    .id = UINT64_C(0x95ae4ab2293e08f7),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_375_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_376_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_77, 5, 1, 0, axes_78, 1},
+    {TW_F16, {1024, 0}, axes_79, 2, 1, 0, NULL, 0},
+    {TW_F16, {1152, 0}, axes_79, 2, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_376 = {
+    .id = UINT64_C(0x3977ad44ef61557e),
+    .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_376_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_377_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {4, 0}, axes_222, 5, 1, 0, axes_221, 1},
+    {TW_F16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
+    {TW_F16, {576, 0}, axes_30, 2, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_377 = {
+    .id = UINT64_C(0xe7278d0b21286216),
+    .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_377_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_378 = {
     .id = UINT64_C(0xc4f05add2cb7866c),
     .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 0,
@@ -12154,7 +12305,7 @@ static const tw_layout layout_373 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_374 = {
+static const tw_layout layout_379 = {
     .id = UINT64_C(0x3a019b708569b653),
     .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 0,
@@ -12176,7 +12327,7 @@ static const tw_layout layout_374 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_375 = {
+static const tw_layout layout_380 = {
     .id = UINT64_C(0xcd6da654a4c8ad7a),
     .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 0,
@@ -12198,7 +12349,7 @@ static const tw_layout layout_375 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_376 = {
+static const tw_layout layout_381 = {
     .id = UINT64_C(0x152c845d0c814c5a),
     .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 0,
@@ -12220,7 +12371,7 @@ static const tw_layout layout_376 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_377_axes = {
+static const tw_axes layout_382_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_275, 4, 1, 128, NULL, 0},
     {TW_F16, {1024, 0}, axes_276, 2, 1, 0, NULL, 0},
@@ -12228,7 +12379,7 @@ static const tw_axes layout_377_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_377 = {
+static const tw_layout layout_382 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12246,11 +12397,11 @@ static const tw_layout layout_377 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_377_axes,
+    .axes = &layout_382_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_378_axes = {
+static const tw_axes layout_383_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_277, 4, 1, 128, NULL, 0},
     {TW_F16, {4096, 0}, axes_278, 2, 1, 0, NULL, 0},
@@ -12258,7 +12409,7 @@ static const tw_axes layout_378_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_378 = {
+static const tw_layout layout_383 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -12276,11 +12427,11 @@ static const tw_layout layout_378 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_378_axes,
+    .axes = &layout_383_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_379 = {
+static const tw_layout layout_384 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -12302,7 +12453,7 @@ static const tw_layout layout_379 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_380_axes = {
+static const tw_axes layout_385_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_279, 4, 1, 128, NULL, 0},
     {TW_F16, {8192, 0}, axes_280, 2, 1, 0, NULL, 0},
@@ -12310,7 +12461,7 @@ static const tw_axes layout_380_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_380 = {
+static const tw_layout layout_385 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -12328,11 +12479,11 @@ static const tw_layout layout_380 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_380_axes,
+    .axes = &layout_385_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_381 = {
+static const tw_layout layout_386 = {
     .id = UINT64_C(0xd13fd369bd525758),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -12354,7 +12505,7 @@ static const tw_layout layout_381 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_382_axes = {
+static const tw_axes layout_387_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_281, 4, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_282, 2, 1, 0, NULL, 0},
@@ -12362,7 +12513,7 @@ static const tw_axes layout_382_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_382 = {
+static const tw_layout layout_387 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -12380,11 +12531,11 @@ static const tw_layout layout_382 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_382_axes,
+    .axes = &layout_387_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_383 = {
+static const tw_layout layout_388 = {
     .id = UINT64_C(0xab4238c21b4c9fa5),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 4,
@@ -12406,7 +12557,7 @@ static const tw_layout layout_383 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_384 = {
+static const tw_layout layout_389 = {
     .id = UINT64_C(0x5103ca4845a0de6c),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -12428,7 +12579,7 @@ static const tw_layout layout_384 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_385_axes = {
+static const tw_axes layout_390_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_283, 4, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_276, 2, 1, 0, NULL, 0},
@@ -12436,7 +12587,7 @@ static const tw_axes layout_385_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_385 = {
+static const tw_layout layout_390 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12454,11 +12605,11 @@ static const tw_layout layout_385 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_385_axes,
+    .axes = &layout_390_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_386 = {
+static const tw_layout layout_391 = {
     .id = UINT64_C(0xd35419816429f56f),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -12480,7 +12631,7 @@ static const tw_layout layout_386 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_387_axes = {
+static const tw_axes layout_392_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_284, 4, 1, 0, NULL, 0},
     {TW_F16, {0, 2048}, axes_285, 2, 1, 0, NULL, 0},
@@ -12488,7 +12639,7 @@ static const tw_axes layout_387_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_387 = {
+static const tw_layout layout_392 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -12506,11 +12657,11 @@ static const tw_layout layout_387 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_387_axes,
+    .axes = &layout_392_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_388_axes = {
+static const tw_axes layout_393_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_286, 4, 1, 0, NULL, 0},
     {TW_F16, {0, 2048}, axes_285, 2, 1, 0, NULL, 0},
@@ -12518,7 +12669,7 @@ static const tw_axes layout_388_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_388 = {
+static const tw_layout layout_393 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -12536,11 +12687,11 @@ static const tw_layout layout_388 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_388_axes,
+    .axes = &layout_393_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_389 = {
+static const tw_layout layout_394 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -12562,7 +12713,7 @@ static const tw_layout layout_389 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_390_axes = {
+static const tw_axes layout_395_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_275, 4, 1, 128, NULL, 0},
     {TW_BF16, {1024, 0}, axes_276, 2, 1, 0, NULL, 0},
@@ -12570,7 +12721,7 @@ static const tw_axes layout_390_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_390 = {
+static const tw_layout layout_395 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12588,11 +12739,11 @@ static const tw_layout layout_390 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_390_axes,
+    .axes = &layout_395_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_391_axes = {
+static const tw_axes layout_396_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
     {TW_F32, {1024, 0}, axes_287, 2, 1, 0, NULL, 0},
@@ -12600,7 +12751,7 @@ static const tw_axes layout_391_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_391 = {
+static const tw_layout layout_396 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12618,11 +12769,11 @@ static const tw_layout layout_391 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_391_axes,
+    .axes = &layout_396_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_392_axes = {
+static const tw_axes layout_397_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_288, 4, 1, 128, NULL, 0},
     {TW_F16, {2048, 0}, axes_289, 2, 1, 0, NULL, 0},
@@ -12630,7 +12781,7 @@ static const tw_axes layout_392_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_392 = {
+static const tw_layout layout_397 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12648,11 +12799,11 @@ static const tw_layout layout_392 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_392_axes,
+    .axes = &layout_397_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_393_axes = {
+static const tw_axes layout_398_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_288, 4, 1, 128, NULL, 0},
     {TW_BF16, {2048, 0}, axes_289, 2, 1, 0, NULL, 0},
@@ -12660,7 +12811,7 @@ static const tw_axes layout_393_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_393 = {
+static const tw_layout layout_398 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12678,11 +12829,11 @@ static const tw_layout layout_393 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_393_axes,
+    .axes = &layout_398_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_394_axes = {
+static const tw_axes layout_399_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 128, NULL, 0},
     {TW_F32, {2048, 0}, axes_290, 2, 1, 0, NULL, 0},
@@ -12690,7 +12841,7 @@ static const tw_axes layout_394_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_394 = {
+static const tw_layout layout_399 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12708,11 +12859,11 @@ static const tw_layout layout_394 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_394_axes,
+    .axes = &layout_399_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_395_axes = {
+static const tw_axes layout_400_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_291, 4, 1, 128, NULL, 0},
     {TW_F16, {4096, 0}, axes_292, 2, 1, 0, NULL, 0},
@@ -12720,7 +12871,7 @@ static const tw_axes layout_395_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_395 = {
+static const tw_layout layout_400 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12738,11 +12889,11 @@ static const tw_layout layout_395 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_395_axes,
+    .axes = &layout_400_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_396_axes = {
+static const tw_axes layout_401_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_291, 4, 1, 128, NULL, 0},
     {TW_BF16, {4096, 0}, axes_292, 2, 1, 0, NULL, 0},
@@ -12750,7 +12901,7 @@ static const tw_axes layout_396_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_396 = {
+static const tw_layout layout_401 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12768,11 +12919,11 @@ static const tw_layout layout_396 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_396_axes,
+    .axes = &layout_401_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_397_axes = {
+static const tw_axes layout_402_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_102, 4, 1, 128, NULL, 0},
     {TW_F32, {4096, 0}, axes_293, 2, 1, 0, NULL, 0},
@@ -12780,7 +12931,7 @@ static const tw_axes layout_397_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_397 = {
+static const tw_layout layout_402 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12798,11 +12949,11 @@ static const tw_layout layout_397 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_397_axes,
+    .axes = &layout_402_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_398_axes = {
+static const tw_axes layout_403_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_294, 4, 1, 128, NULL, 0},
     {TW_F16, {8192, 0}, axes_295, 2, 1, 0, NULL, 0},
@@ -12810,7 +12961,7 @@ static const tw_axes layout_398_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_398 = {
+static const tw_layout layout_403 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12828,11 +12979,11 @@ static const tw_layout layout_398 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_398_axes,
+    .axes = &layout_403_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_399_axes = {
+static const tw_axes layout_404_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_294, 4, 1, 128, NULL, 0},
     {TW_BF16, {8192, 0}, axes_295, 2, 1, 0, NULL, 0},
@@ -12840,7 +12991,7 @@ static const tw_axes layout_399_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_399 = {
+static const tw_layout layout_404 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12858,11 +13009,11 @@ static const tw_layout layout_399 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_399_axes,
+    .axes = &layout_404_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_400_axes = {
+static const tw_axes layout_405_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_106, 4, 1, 128, NULL, 0},
     {TW_F32, {8192, 0}, axes_296, 2, 1, 0, NULL, 0},
@@ -12870,7 +13021,7 @@ static const tw_axes layout_400_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_400 = {
+static const tw_layout layout_405 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -12888,11 +13039,11 @@ static const tw_layout layout_400 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_400_axes,
+    .axes = &layout_405_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_401_axes = {
+static const tw_axes layout_406_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_277, 4, 1, 128, NULL, 0},
     {TW_BF16, {4096, 0}, axes_278, 2, 1, 0, NULL, 0},
@@ -12900,7 +13051,7 @@ static const tw_axes layout_401_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_401 = {
+static const tw_layout layout_406 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -12918,11 +13069,11 @@ static const tw_layout layout_401 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_401_axes,
+    .axes = &layout_406_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_402_axes = {
+static const tw_axes layout_407_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_110, 4, 1, 128, NULL, 0},
     {TW_F32, {4096, 0}, axes_297, 2, 1, 0, NULL, 0},
@@ -12930,7 +13081,7 @@ static const tw_axes layout_402_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_402 = {
+static const tw_layout layout_407 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -12948,11 +13099,11 @@ static const tw_layout layout_402 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_402_axes,
+    .axes = &layout_407_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_403_axes = {
+static const tw_axes layout_408_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_298, 4, 1, 128, NULL, 0},
     {TW_F16, {8192, 0}, axes_299, 2, 1, 0, NULL, 0},
@@ -12960,7 +13111,7 @@ static const tw_axes layout_403_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_403 = {
+static const tw_layout layout_408 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -12978,11 +13129,11 @@ static const tw_layout layout_403 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_403_axes,
+    .axes = &layout_408_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_404_axes = {
+static const tw_axes layout_409_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_298, 4, 1, 128, NULL, 0},
     {TW_BF16, {8192, 0}, axes_299, 2, 1, 0, NULL, 0},
@@ -12990,7 +13141,7 @@ static const tw_axes layout_404_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_404 = {
+static const tw_layout layout_409 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13008,11 +13159,11 @@ static const tw_layout layout_404 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_404_axes,
+    .axes = &layout_409_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_405_axes = {
+static const tw_axes layout_410_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_114, 4, 1, 128, NULL, 0},
     {TW_F32, {8192, 0}, axes_300, 2, 1, 0, NULL, 0},
@@ -13020,7 +13171,7 @@ static const tw_axes layout_405_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_405 = {
+static const tw_layout layout_410 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13038,11 +13189,11 @@ static const tw_layout layout_405 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_405_axes,
+    .axes = &layout_410_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_406_axes = {
+static const tw_axes layout_411_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_301, 4, 1, 128, NULL, 0},
     {TW_F16, {16384, 0}, axes_302, 2, 1, 0, NULL, 0},
@@ -13050,7 +13201,7 @@ static const tw_axes layout_406_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_406 = {
+static const tw_layout layout_411 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13068,11 +13219,11 @@ static const tw_layout layout_406 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_406_axes,
+    .axes = &layout_411_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_407_axes = {
+static const tw_axes layout_412_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_301, 4, 1, 128, NULL, 0},
     {TW_BF16, {16384, 0}, axes_302, 2, 1, 0, NULL, 0},
@@ -13080,7 +13231,7 @@ static const tw_axes layout_407_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_407 = {
+static const tw_layout layout_412 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13098,11 +13249,11 @@ static const tw_layout layout_407 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_407_axes,
+    .axes = &layout_412_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_408_axes = {
+static const tw_axes layout_413_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_118, 4, 1, 128, NULL, 0},
     {TW_F32, {16384, 0}, axes_303, 2, 1, 0, NULL, 0},
@@ -13110,7 +13261,7 @@ static const tw_axes layout_408_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_408 = {
+static const tw_layout layout_413 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13128,11 +13279,11 @@ static const tw_layout layout_408 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_408_axes,
+    .axes = &layout_413_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_409_axes = {
+static const tw_axes layout_414_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_304, 4, 1, 128, NULL, 0},
     {TW_F16, {32768, 0}, axes_305, 2, 1, 0, NULL, 0},
@@ -13140,7 +13291,7 @@ static const tw_axes layout_409_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_409 = {
+static const tw_layout layout_414 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13158,11 +13309,11 @@ static const tw_layout layout_409 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_409_axes,
+    .axes = &layout_414_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_410_axes = {
+static const tw_axes layout_415_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_304, 4, 1, 128, NULL, 0},
     {TW_BF16, {32768, 0}, axes_305, 2, 1, 0, NULL, 0},
@@ -13170,7 +13321,7 @@ static const tw_axes layout_410_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_410 = {
+static const tw_layout layout_415 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13188,11 +13339,11 @@ static const tw_layout layout_410 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_410_axes,
+    .axes = &layout_415_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_411_axes = {
+static const tw_axes layout_416_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_122, 4, 1, 128, NULL, 0},
     {TW_F32, {32768, 0}, axes_306, 2, 1, 0, NULL, 0},
@@ -13200,7 +13351,7 @@ static const tw_axes layout_411_axes = {
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_411 = {
+static const tw_layout layout_416 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13218,11 +13369,11 @@ static const tw_layout layout_411 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_411_axes,
+    .axes = &layout_416_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_412 = {
+static const tw_layout layout_417 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -13244,7 +13395,7 @@ static const tw_layout layout_412 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_413 = {
+static const tw_layout layout_418 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -13266,7 +13417,7 @@ static const tw_layout layout_413 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_414 = {
+static const tw_layout layout_419 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -13288,7 +13439,7 @@ static const tw_layout layout_414 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_415_axes = {
+static const tw_axes layout_420_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_279, 4, 1, 128, NULL, 0},
     {TW_BF16, {8192, 0}, axes_280, 2, 1, 0, NULL, 0},
@@ -13296,7 +13447,7 @@ static const tw_axes layout_415_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_415 = {
+static const tw_layout layout_420 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13314,11 +13465,11 @@ static const tw_layout layout_415 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_415_axes,
+    .axes = &layout_420_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_416_axes = {
+static const tw_axes layout_421_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_126, 4, 1, 128, NULL, 0},
     {TW_F32, {8192, 0}, axes_307, 2, 1, 0, NULL, 0},
@@ -13326,7 +13477,7 @@ static const tw_axes layout_416_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_416 = {
+static const tw_layout layout_421 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13344,11 +13495,11 @@ static const tw_layout layout_416 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_416_axes,
+    .axes = &layout_421_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_417_axes = {
+static const tw_axes layout_422_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_308, 4, 1, 128, NULL, 0},
     {TW_F16, {16384, 0}, axes_309, 2, 1, 0, NULL, 0},
@@ -13356,7 +13507,7 @@ static const tw_axes layout_417_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_417 = {
+static const tw_layout layout_422 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13374,11 +13525,11 @@ static const tw_layout layout_417 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_417_axes,
+    .axes = &layout_422_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_418_axes = {
+static const tw_axes layout_423_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_308, 4, 1, 128, NULL, 0},
     {TW_BF16, {16384, 0}, axes_309, 2, 1, 0, NULL, 0},
@@ -13386,7 +13537,7 @@ static const tw_axes layout_418_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_418 = {
+static const tw_layout layout_423 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13404,11 +13555,11 @@ static const tw_layout layout_418 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_418_axes,
+    .axes = &layout_423_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_419_axes = {
+static const tw_axes layout_424_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_130, 4, 1, 128, NULL, 0},
     {TW_F32, {16384, 0}, axes_310, 2, 1, 0, NULL, 0},
@@ -13416,7 +13567,7 @@ static const tw_axes layout_419_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_419 = {
+static const tw_layout layout_424 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13434,11 +13585,11 @@ static const tw_layout layout_419 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_419_axes,
+    .axes = &layout_424_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_420_axes = {
+static const tw_axes layout_425_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_311, 4, 1, 128, NULL, 0},
     {TW_F16, {32768, 0}, axes_312, 2, 1, 0, NULL, 0},
@@ -13446,7 +13597,7 @@ static const tw_axes layout_420_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_420 = {
+static const tw_layout layout_425 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13464,11 +13615,11 @@ static const tw_layout layout_420 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_420_axes,
+    .axes = &layout_425_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_421_axes = {
+static const tw_axes layout_426_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_311, 4, 1, 128, NULL, 0},
     {TW_BF16, {32768, 0}, axes_312, 2, 1, 0, NULL, 0},
@@ -13476,7 +13627,7 @@ static const tw_axes layout_421_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_421 = {
+static const tw_layout layout_426 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13494,11 +13645,11 @@ static const tw_layout layout_421 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_421_axes,
+    .axes = &layout_426_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_422_axes = {
+static const tw_axes layout_427_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_134, 4, 1, 128, NULL, 0},
     {TW_F32, {32768, 0}, axes_313, 2, 1, 0, NULL, 0},
@@ -13506,7 +13657,7 @@ static const tw_axes layout_422_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_422 = {
+static const tw_layout layout_427 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13524,11 +13675,11 @@ static const tw_layout layout_422 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_422_axes,
+    .axes = &layout_427_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_423_axes = {
+static const tw_axes layout_428_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_314, 4, 1, 128, NULL, 0},
     {TW_F16, {65536, 0}, axes_315, 2, 1, 0, NULL, 0},
@@ -13536,7 +13687,7 @@ static const tw_axes layout_423_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_423 = {
+static const tw_layout layout_428 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13554,11 +13705,11 @@ static const tw_layout layout_423 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_423_axes,
+    .axes = &layout_428_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_424_axes = {
+static const tw_axes layout_429_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_314, 4, 1, 128, NULL, 0},
     {TW_BF16, {65536, 0}, axes_315, 2, 1, 0, NULL, 0},
@@ -13566,7 +13717,7 @@ static const tw_axes layout_424_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_424 = {
+static const tw_layout layout_429 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13584,11 +13735,11 @@ static const tw_layout layout_424 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_424_axes,
+    .axes = &layout_429_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_425_axes = {
+static const tw_axes layout_430_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_138, 4, 1, 128, NULL, 0},
     {TW_F32, {65536, 0}, axes_316, 2, 1, 0, NULL, 0},
@@ -13596,7 +13747,7 @@ static const tw_axes layout_425_axes = {
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_425 = {
+static const tw_layout layout_430 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13614,11 +13765,11 @@ static const tw_layout layout_425 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_425_axes,
+    .axes = &layout_430_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_426_axes = {
+static const tw_axes layout_431_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_281, 4, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_282, 2, 1, 0, NULL, 0},
@@ -13626,7 +13777,7 @@ static const tw_axes layout_426_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_426 = {
+static const tw_layout layout_431 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13644,11 +13795,11 @@ static const tw_layout layout_426 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_426_axes,
+    .axes = &layout_431_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_427_axes = {
+static const tw_axes layout_432_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_142, 4, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_317, 2, 1, 0, NULL, 0},
@@ -13656,7 +13807,7 @@ static const tw_axes layout_427_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_427 = {
+static const tw_layout layout_432 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13674,11 +13825,11 @@ static const tw_layout layout_427 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_427_axes,
+    .axes = &layout_432_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_428 = {
+static const tw_layout layout_433 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -13700,7 +13851,7 @@ static const tw_layout layout_428 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_429_axes = {
+static const tw_axes layout_434_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_318, 4, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_319, 2, 1, 0, NULL, 0},
@@ -13708,7 +13859,7 @@ static const tw_axes layout_429_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_429 = {
+static const tw_layout layout_434 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13726,11 +13877,11 @@ static const tw_layout layout_429 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_429_axes,
+    .axes = &layout_434_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_430_axes = {
+static const tw_axes layout_435_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_318, 4, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_319, 2, 1, 0, NULL, 0},
@@ -13738,7 +13889,7 @@ static const tw_axes layout_430_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_430 = {
+static const tw_layout layout_435 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13756,11 +13907,11 @@ static const tw_layout layout_430 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_430_axes,
+    .axes = &layout_435_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_431_axes = {
+static const tw_axes layout_436_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_146, 4, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_320, 2, 1, 0, NULL, 0},
@@ -13768,7 +13919,7 @@ static const tw_axes layout_431_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_431 = {
+static const tw_layout layout_436 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13786,11 +13937,11 @@ static const tw_layout layout_431 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_431_axes,
+    .axes = &layout_436_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_432 = {
+static const tw_layout layout_437 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -13812,7 +13963,7 @@ static const tw_layout layout_432 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_433_axes = {
+static const tw_axes layout_438_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_321, 4, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_322, 2, 1, 0, NULL, 0},
@@ -13820,7 +13971,7 @@ static const tw_axes layout_433_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_433 = {
+static const tw_layout layout_438 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13838,11 +13989,11 @@ static const tw_layout layout_433 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_433_axes,
+    .axes = &layout_438_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_434_axes = {
+static const tw_axes layout_439_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_321, 4, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_322, 2, 1, 0, NULL, 0},
@@ -13850,7 +14001,7 @@ static const tw_axes layout_434_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_434 = {
+static const tw_layout layout_439 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13868,11 +14019,11 @@ static const tw_layout layout_434 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_434_axes,
+    .axes = &layout_439_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_435_axes = {
+static const tw_axes layout_440_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_150, 4, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_323, 2, 1, 0, NULL, 0},
@@ -13880,7 +14031,7 @@ static const tw_axes layout_435_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_435 = {
+static const tw_layout layout_440 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13898,11 +14049,11 @@ static const tw_layout layout_435 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_435_axes,
+    .axes = &layout_440_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_436 = {
+static const tw_layout layout_441 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -13924,7 +14075,7 @@ static const tw_layout layout_436 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_437_axes = {
+static const tw_axes layout_442_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_324, 4, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_325, 2, 1, 0, NULL, 0},
@@ -13932,7 +14083,7 @@ static const tw_axes layout_437_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_437 = {
+static const tw_layout layout_442 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13950,11 +14101,11 @@ static const tw_layout layout_437 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_437_axes,
+    .axes = &layout_442_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_438_axes = {
+static const tw_axes layout_443_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_324, 4, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_325, 2, 1, 0, NULL, 0},
@@ -13962,7 +14113,7 @@ static const tw_axes layout_438_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_438 = {
+static const tw_layout layout_443 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13980,11 +14131,11 @@ static const tw_layout layout_438 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_438_axes,
+    .axes = &layout_443_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_439_axes = {
+static const tw_axes layout_444_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_154, 4, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_326, 2, 1, 0, NULL, 0},
@@ -13992,7 +14143,7 @@ static const tw_axes layout_439_axes = {
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_439 = {
+static const tw_layout layout_444 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -14010,11 +14161,11 @@ static const tw_layout layout_439 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_439_axes,
+    .axes = &layout_444_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_440 = {
+static const tw_layout layout_445 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -14036,7 +14187,7 @@ static const tw_layout layout_440 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_441 = {
+static const tw_layout layout_446 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -14058,7 +14209,7 @@ static const tw_layout layout_441 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_442 = {
+static const tw_layout layout_447 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -14080,7 +14231,7 @@ static const tw_layout layout_442 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_443_axes = {
+static const tw_axes layout_448_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_283, 4, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_276, 2, 1, 0, NULL, 0},
@@ -14088,7 +14239,7 @@ static const tw_axes layout_443_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_443 = {
+static const tw_layout layout_448 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14106,11 +14257,11 @@ static const tw_layout layout_443 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_443_axes,
+    .axes = &layout_448_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_444_axes = {
+static const tw_axes layout_449_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_265, 4, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_287, 2, 1, 0, NULL, 0},
@@ -14118,7 +14269,7 @@ static const tw_axes layout_444_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_444 = {
+static const tw_layout layout_449 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14136,11 +14287,11 @@ static const tw_layout layout_444 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_444_axes,
+    .axes = &layout_449_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_445 = {
+static const tw_layout layout_450 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -14162,7 +14313,7 @@ static const tw_layout layout_445 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_446_axes = {
+static const tw_axes layout_451_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_327, 4, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_289, 2, 1, 0, NULL, 0},
@@ -14170,7 +14321,7 @@ static const tw_axes layout_446_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_446 = {
+static const tw_layout layout_451 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14188,11 +14339,11 @@ static const tw_layout layout_446 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_446_axes,
+    .axes = &layout_451_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_447_axes = {
+static const tw_axes layout_452_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_327, 4, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_289, 2, 1, 0, NULL, 0},
@@ -14200,7 +14351,7 @@ static const tw_axes layout_447_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_447 = {
+static const tw_layout layout_452 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14218,11 +14369,11 @@ static const tw_layout layout_447 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_447_axes,
+    .axes = &layout_452_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_448_axes = {
+static const tw_axes layout_453_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_267, 4, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_290, 2, 1, 0, NULL, 0},
@@ -14230,7 +14381,7 @@ static const tw_axes layout_448_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_448 = {
+static const tw_layout layout_453 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14248,11 +14399,11 @@ static const tw_layout layout_448 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_448_axes,
+    .axes = &layout_453_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_449 = {
+static const tw_layout layout_454 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -14274,7 +14425,7 @@ static const tw_layout layout_449 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_450_axes = {
+static const tw_axes layout_455_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_328, 4, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_292, 2, 1, 0, NULL, 0},
@@ -14282,7 +14433,7 @@ static const tw_axes layout_450_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_450 = {
+static const tw_layout layout_455 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14300,11 +14451,11 @@ static const tw_layout layout_450 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_450_axes,
+    .axes = &layout_455_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_451_axes = {
+static const tw_axes layout_456_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_328, 4, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_292, 2, 1, 0, NULL, 0},
@@ -14312,7 +14463,7 @@ static const tw_axes layout_451_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_451 = {
+static const tw_layout layout_456 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14330,11 +14481,11 @@ static const tw_layout layout_451 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_451_axes,
+    .axes = &layout_456_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_452_axes = {
+static const tw_axes layout_457_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_293, 2, 1, 0, NULL, 0},
@@ -14342,7 +14493,7 @@ static const tw_axes layout_452_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_452 = {
+static const tw_layout layout_457 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14360,11 +14511,11 @@ static const tw_layout layout_452 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_452_axes,
+    .axes = &layout_457_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_453 = {
+static const tw_layout layout_458 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -14386,7 +14537,7 @@ static const tw_layout layout_453 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_454_axes = {
+static const tw_axes layout_459_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_329, 4, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_295, 2, 1, 0, NULL, 0},
@@ -14394,7 +14545,7 @@ static const tw_axes layout_454_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_454 = {
+static const tw_layout layout_459 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14412,11 +14563,11 @@ static const tw_layout layout_454 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_454_axes,
+    .axes = &layout_459_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_455_axes = {
+static const tw_axes layout_460_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_329, 4, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_295, 2, 1, 0, NULL, 0},
@@ -14424,7 +14575,7 @@ static const tw_axes layout_455_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_455 = {
+static const tw_layout layout_460 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14442,11 +14593,11 @@ static const tw_layout layout_455 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_455_axes,
+    .axes = &layout_460_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_456_axes = {
+static const tw_axes layout_461_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_271, 4, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_296, 2, 1, 0, NULL, 0},
@@ -14454,7 +14605,7 @@ static const tw_axes layout_456_axes = {
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_456 = {
+static const tw_layout layout_461 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14472,11 +14623,11 @@ static const tw_layout layout_456 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_456_axes,
+    .axes = &layout_461_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_457 = {
+static const tw_layout layout_462 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -14498,7 +14649,7 @@ static const tw_layout layout_457 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_458 = {
+static const tw_layout layout_463 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -14520,7 +14671,7 @@ static const tw_layout layout_458 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_459 = {
+static const tw_layout layout_464 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -14542,7 +14693,7 @@ static const tw_layout layout_459 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_460_axes = {
+static const tw_axes layout_465_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_284, 4, 1, 0, NULL, 0},
     {TW_BF16, {0, 2048}, axes_285, 2, 1, 0, NULL, 0},
@@ -14550,7 +14701,7 @@ static const tw_axes layout_460_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_460 = {
+static const tw_layout layout_465 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14568,11 +14719,11 @@ static const tw_layout layout_460 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_460_axes,
+    .axes = &layout_465_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_461_axes = {
+static const tw_axes layout_466_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_330, 4, 1, 0, NULL, 0},
     {TW_F32, {0, 2048}, axes_331, 2, 1, 0, NULL, 0},
@@ -14580,7 +14731,7 @@ static const tw_axes layout_461_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_461 = {
+static const tw_layout layout_466 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14598,11 +14749,11 @@ static const tw_layout layout_461 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_461_axes,
+    .axes = &layout_466_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_462_axes = {
+static const tw_axes layout_467_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_332, 4, 1, 0, NULL, 0},
     {TW_F16, {0, 4096}, axes_333, 2, 1, 0, NULL, 0},
@@ -14610,7 +14761,7 @@ static const tw_axes layout_462_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_462 = {
+static const tw_layout layout_467 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14628,11 +14779,11 @@ static const tw_layout layout_462 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_462_axes,
+    .axes = &layout_467_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_463_axes = {
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_332, 4, 1, 0, NULL, 0},
     {TW_BF16, {0, 4096}, axes_333, 2, 1, 0, NULL, 0},
@@ -14640,7 +14791,7 @@ static const tw_axes layout_463_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_463 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14658,11 +14809,11 @@ static const tw_layout layout_463 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_463_axes,
+    .axes = &layout_468_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_464_axes = {
+static const tw_axes layout_469_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_334, 4, 1, 0, NULL, 0},
     {TW_F32, {0, 4096}, axes_335, 2, 1, 0, NULL, 0},
@@ -14670,7 +14821,7 @@ static const tw_axes layout_464_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_464 = {
+static const tw_layout layout_469 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14688,11 +14839,11 @@ static const tw_layout layout_464 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_464_axes,
+    .axes = &layout_469_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_465_axes = {
+static const tw_axes layout_470_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_336, 4, 1, 0, NULL, 0},
     {TW_F16, {0, 8192}, axes_337, 2, 1, 0, NULL, 0},
@@ -14700,7 +14851,7 @@ static const tw_axes layout_465_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_465 = {
+static const tw_layout layout_470 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14718,11 +14869,11 @@ static const tw_layout layout_465 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_465_axes,
+    .axes = &layout_470_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_466_axes = {
+static const tw_axes layout_471_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_336, 4, 1, 0, NULL, 0},
     {TW_BF16, {0, 8192}, axes_337, 2, 1, 0, NULL, 0},
@@ -14730,7 +14881,7 @@ static const tw_axes layout_466_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_466 = {
+static const tw_layout layout_471 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14748,11 +14899,11 @@ static const tw_layout layout_466 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_466_axes,
+    .axes = &layout_471_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_467_axes = {
+static const tw_axes layout_472_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_338, 4, 1, 0, NULL, 0},
     {TW_F32, {0, 8192}, axes_339, 2, 1, 0, NULL, 0},
@@ -14760,7 +14911,7 @@ static const tw_axes layout_467_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_467 = {
+static const tw_layout layout_472 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14778,11 +14929,11 @@ static const tw_layout layout_467 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_467_axes,
+    .axes = &layout_472_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_468_axes = {
+static const tw_axes layout_473_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_340, 4, 1, 0, NULL, 0},
     {TW_F16, {0, 16384}, axes_341, 2, 1, 0, NULL, 0},
@@ -14790,7 +14941,7 @@ static const tw_axes layout_468_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_468 = {
+static const tw_layout layout_473 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14808,11 +14959,11 @@ static const tw_layout layout_468 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_468_axes,
+    .axes = &layout_473_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_469_axes = {
+static const tw_axes layout_474_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_340, 4, 1, 0, NULL, 0},
     {TW_BF16, {0, 16384}, axes_341, 2, 1, 0, NULL, 0},
@@ -14820,7 +14971,7 @@ static const tw_axes layout_469_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_469 = {
+static const tw_layout layout_474 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14838,11 +14989,11 @@ static const tw_layout layout_469 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_469_axes,
+    .axes = &layout_474_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_470_axes = {
+static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_342, 4, 1, 0, NULL, 0},
     {TW_F32, {0, 16384}, axes_343, 2, 1, 0, NULL, 0},
@@ -14850,7 +15001,7 @@ static const tw_axes layout_470_axes = {
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_470 = {
+static const tw_layout layout_475 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -14868,11 +15019,11 @@ static const tw_layout layout_470 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_470_axes,
+    .axes = &layout_475_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_471 = {
+static const tw_layout layout_476 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -14894,7 +15045,7 @@ static const tw_layout layout_471 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_472_axes = {
+static const tw_axes layout_477_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_166, 4, 1, 2, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -14902,7 +15053,7 @@ static const tw_axes layout_472_axes = {
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_472 = {
+static const tw_layout layout_477 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -14920,11 +15071,11 @@ static const tw_layout layout_472 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_472_axes,
+    .axes = &layout_477_axes,
     .type = TW_S2,
 };
 
-static const tw_axes layout_473_axes = {
+static const tw_axes layout_478_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_167, 4, 1, 2, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -14932,7 +15083,7 @@ static const tw_axes layout_473_axes = {
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_473 = {
+static const tw_layout layout_478 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -14950,11 +15101,11 @@ static const tw_layout layout_473 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_473_axes,
+    .axes = &layout_478_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_474 = {
+static const tw_layout layout_479 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -14976,7 +15127,7 @@ static const tw_layout layout_474 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_475_axes = {
+static const tw_axes layout_480_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_168, 4, 1, 2, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -14984,7 +15135,7 @@ static const tw_axes layout_475_axes = {
     {TW_S32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_475 = {
+static const tw_layout layout_480 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -15002,11 +15153,11 @@ static const tw_layout layout_475 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_475_axes,
+    .axes = &layout_480_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_476 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -15028,7 +15179,7 @@ static const tw_layout layout_476 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_477_axes = {
+static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_169, 4, 1, 2, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -15036,7 +15187,7 @@ static const tw_axes layout_477_axes = {
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_477 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -15054,11 +15205,11 @@ static const tw_layout layout_477 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_477_axes,
+    .axes = &layout_482_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_478 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -15080,7 +15231,7 @@ static const tw_layout layout_478 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_479_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_170, 4, 1, 2, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -15088,7 +15239,7 @@ static const tw_axes layout_479_axes = {
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_479 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -15106,11 +15257,11 @@ static const tw_layout layout_479 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_479_axes,
+    .axes = &layout_484_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_480 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -15132,7 +15283,7 @@ static const tw_layout layout_480 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_481 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -15154,7 +15305,7 @@ static const tw_layout layout_481 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_482_axes = {
+static const tw_axes layout_487_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_171, 4, 1, 2, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -15162,7 +15313,7 @@ static const tw_axes layout_482_axes = {
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_482 = {
+static const tw_layout layout_487 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -15180,11 +15331,11 @@ static const tw_layout layout_482 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_482_axes,
+    .axes = &layout_487_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_483 = {
+static const tw_layout layout_488 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -15206,7 +15357,7 @@ static const tw_layout layout_483 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_484_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_158, 4, 1, 8, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -15214,7 +15365,7 @@ static const tw_axes layout_484_axes = {
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_484 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -15232,11 +15383,11 @@ static const tw_layout layout_484 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_484_axes,
+    .axes = &layout_489_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_490_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 4, 1, 8, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -15244,7 +15395,7 @@ static const tw_axes layout_485_axes = {
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -15262,11 +15413,11 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_490_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_486 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -15288,7 +15439,7 @@ static const tw_layout layout_486 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_487_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_160, 4, 1, 8, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -15296,7 +15447,7 @@ static const tw_axes layout_487_axes = {
     {TW_S32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_487 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -15314,11 +15465,11 @@ static const tw_layout layout_487 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_487_axes,
+    .axes = &layout_492_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_488 = {
+static const tw_layout layout_493 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -15340,7 +15491,7 @@ static const tw_layout layout_488 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_489 = {
+static const tw_layout layout_494 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -15362,7 +15513,7 @@ static const tw_layout layout_489 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_490_axes = {
+static const tw_axes layout_495_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_161, 4, 1, 0, axes_78, 1},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -15370,7 +15521,7 @@ static const tw_axes layout_490_axes = {
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_490 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -15388,11 +15539,11 @@ static const tw_layout layout_490 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_490_axes,
+    .axes = &layout_495_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_491 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -15414,7 +15565,7 @@ static const tw_layout layout_491 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_492 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -15436,7 +15587,7 @@ static const tw_layout layout_492 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_493_axes = {
+static const tw_axes layout_498_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_247, 5, 1, 0, axes_221, 1},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -15444,7 +15595,7 @@ static const tw_axes layout_493_axes = {
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_493 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -15462,11 +15613,11 @@ static const tw_layout layout_493 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_493_axes,
+    .axes = &layout_498_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_499_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_252, 5, 1, 0, axes_246, 1},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -15474,7 +15625,7 @@ static const tw_axes layout_494_axes = {
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -15492,11 +15643,11 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_499_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_495 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -15518,7 +15669,7 @@ static const tw_layout layout_495 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_496_axes = {
+static const tw_axes layout_501_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_253, 4, 1, 0, axes_254, 1},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -15526,7 +15677,7 @@ static const tw_axes layout_496_axes = {
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_496 = {
+static const tw_layout layout_501 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -15544,11 +15695,11 @@ static const tw_layout layout_496 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_496_axes,
+    .axes = &layout_501_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_497 = {
+static const tw_layout layout_502 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -15570,7 +15721,7 @@ static const tw_layout layout_497 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_498_axes = {
+static const tw_axes layout_503_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_255, 4, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -15578,7 +15729,7 @@ static const tw_axes layout_498_axes = {
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_498 = {
+static const tw_layout layout_503 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -15596,11 +15747,11 @@ static const tw_layout layout_498 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_498_axes,
+    .axes = &layout_503_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_499 = {
+static const tw_layout layout_504 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -15622,7 +15773,7 @@ static const tw_layout layout_499 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_500 = {
+static const tw_layout layout_505 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -15644,7 +15795,7 @@ static const tw_layout layout_500 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_501_axes = {
+static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_162, 3, 1, 128, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -15652,7 +15803,7 @@ static const tw_axes layout_501_axes = {
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_501 = {
+static const tw_layout layout_506 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -15670,11 +15821,11 @@ static const tw_layout layout_501 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_501_axes,
+    .axes = &layout_506_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_502 = {
+static const tw_layout layout_507 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -15696,7 +15847,7 @@ static const tw_layout layout_502 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_503_axes = {
+static const tw_axes layout_508_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_163, 3, 1, 128, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -15704,7 +15855,7 @@ static const tw_axes layout_503_axes = {
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_503 = {
+static const tw_layout layout_508 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -15722,11 +15873,11 @@ static const tw_layout layout_503 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_503_axes,
+    .axes = &layout_508_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_504 = {
+static const tw_layout layout_509 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -15748,7 +15899,7 @@ static const tw_layout layout_504 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_505 = {
+static const tw_layout layout_510 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -15770,7 +15921,7 @@ static const tw_layout layout_505 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_506_axes = {
+static const tw_axes layout_511_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_164, 3, 1, 128, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -15778,7 +15929,7 @@ static const tw_axes layout_506_axes = {
     {TW_S32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_506 = {
+static const tw_layout layout_511 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -15796,11 +15947,11 @@ static const tw_layout layout_506 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_506_axes,
+    .axes = &layout_511_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_507 = {
+static const tw_layout layout_512 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -15822,7 +15973,7 @@ static const tw_layout layout_507 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_508_axes = {
+static const tw_axes layout_513_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -15830,7 +15981,7 @@ static const tw_axes layout_508_axes = {
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_508 = {
+static const tw_layout layout_513 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -15848,11 +15999,11 @@ static const tw_layout layout_508 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_508_axes,
+    .axes = &layout_513_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_509 = {
+static const tw_layout layout_514 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -15874,7 +16025,7 @@ static const tw_layout layout_509 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_510 = {
+static const tw_layout layout_515 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -15896,7 +16047,7 @@ static const tw_layout layout_510 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_511_axes = {
+static const tw_axes layout_516_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_256, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -15904,7 +16055,7 @@ static const tw_axes layout_511_axes = {
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_511 = {
+static const tw_layout layout_516 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -15922,11 +16073,11 @@ static const tw_layout layout_511 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_511_axes,
+    .axes = &layout_516_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_512 = {
+static const tw_layout layout_517 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -15948,7 +16099,7 @@ static const tw_layout layout_512 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_513 = {
+static const tw_layout layout_518 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -15970,7 +16121,7 @@ static const tw_layout layout_513 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_514_axes = {
+static const tw_axes layout_519_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_257, 3, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -15978,7 +16129,7 @@ static const tw_axes layout_514_axes = {
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_514 = {
+static const tw_layout layout_519 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -15996,11 +16147,11 @@ static const tw_layout layout_514 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_514_axes,
+    .axes = &layout_519_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_515_axes = {
+static const tw_axes layout_520_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_258, 3, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -16008,7 +16159,7 @@ static const tw_axes layout_515_axes = {
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_515 = {
+static const tw_layout layout_520 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -16026,7 +16177,7 @@ static const tw_layout layout_515 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_515_axes,
+    .axes = &layout_520_axes,
     .type = TW_S8,
 };
 
@@ -43869,6 +44020,303 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_bf16_qsi8d32p8x8_qai8c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:9:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_290,
+        .rhs = &layout_373,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0x934045a38ed1b24f),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:11:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_290,
+        .rhs = &layout_374,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 26.3,
+        .content_hash = UINT64_C(0x94c24a73efbf8e4d),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx2",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:11:5",
+        .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_290,
+        .rhs = &layout_374,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 26.3,
+        .content_hash = UINT64_C(0x20d99d0ac9f7a070),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:13:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_294,
+        .rhs = &layout_374,
+        .tile_m = 2,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 33.0,
+        .content_hash = UINT64_C(0xca0f47bf936a4fcd),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_375,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 13,
+        .macs_per_cycle = 67.1,
+        .content_hash = UINT64_C(0xce781c02d4f51952),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx512_vnni",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:15:5",
+        .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_375,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 13,
+        .macs_per_cycle = 67.1,
+        .content_hash = UINT64_C(0x71051c124d276711),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:17:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_375,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 30,
+        .macs_per_cycle = 91.0,
+        .content_hash = UINT64_C(0x9cb2a4e46edade50),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:19:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_299,
+        .rhs = &layout_376,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 21,
+        .macs_per_cycle = 11.3,
+        .content_hash = UINT64_C(0x1513a8e578fc66c6),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:21:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_300,
+        .rhs = &layout_376,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 16.0,
+        .content_hash = UINT64_C(0x4b962b473ae5c3e2),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:23:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_307,
+        .rhs = &layout_377,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 27,
+        .macs_per_cycle = 9.5,
+        .content_hash = UINT64_C(0xcc7f748cdc351187),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:25:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_323,
+        .rhs = &layout_377,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 22.8,
+        .content_hash = UINT64_C(0xa39ad9a48dd67c90),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
         .isa = "scalar",
@@ -46766,7 +47214,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
+        .lhs = &layout_378,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -46793,7 +47241,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
+        .lhs = &layout_378,
         .rhs = &layout_240,
         .tile_m = 0,
         .tile_n = 0,
@@ -46820,7 +47268,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
+        .lhs = &layout_378,
         .rhs = &layout_241,
         .tile_m = 0,
         .tile_n = 0,
@@ -46847,7 +47295,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_374,
+        .lhs = &layout_379,
         .rhs = &layout_242,
         .tile_m = 0,
         .tile_n = 0,
@@ -46874,7 +47322,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_374,
+        .lhs = &layout_379,
         .rhs = &layout_243,
         .tile_m = 0,
         .tile_n = 0,
@@ -46901,7 +47349,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_374,
+        .lhs = &layout_379,
         .rhs = &layout_244,
         .tile_m = 0,
         .tile_n = 0,
@@ -46928,7 +47376,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_375,
+        .lhs = &layout_380,
         .rhs = &layout_245,
         .tile_m = 0,
         .tile_n = 0,
@@ -46955,7 +47403,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_375,
+        .lhs = &layout_380,
         .rhs = &layout_246,
         .tile_m = 0,
         .tile_n = 0,
@@ -46982,7 +47430,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_375,
+        .lhs = &layout_380,
         .rhs = &layout_247,
         .tile_m = 0,
         .tile_n = 0,
@@ -47009,7 +47457,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_376,
+        .lhs = &layout_381,
         .rhs = &layout_248,
         .tile_m = 0,
         .tile_n = 0,
@@ -47036,7 +47484,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_376,
+        .lhs = &layout_381,
         .rhs = &layout_249,
         .tile_m = 0,
         .tile_n = 0,
@@ -47063,7 +47511,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_376,
+        .lhs = &layout_381,
         .rhs = &layout_250,
         .tile_m = 0,
         .tile_n = 0,
@@ -47441,7 +47889,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
+        .lhs = &layout_378,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -47765,7 +48213,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
+        .lhs = &layout_378,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -47793,7 +48241,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_377,
+        .rhs = &layout_382,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -47820,7 +48268,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47847,7 +48295,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47874,7 +48322,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47901,7 +48349,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47928,7 +48376,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47954,8 +48402,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_379,
-        .rhs = &layout_378,
+        .lhs = &layout_384,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47981,8 +48429,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_379,
-        .rhs = &layout_378,
+        .lhs = &layout_384,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48009,7 +48457,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48036,7 +48484,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48063,7 +48511,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48090,7 +48538,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48116,8 +48564,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_381,
-        .rhs = &layout_382,
+        .lhs = &layout_386,
+        .rhs = &layout_387,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48143,8 +48591,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_381,
-        .rhs = &layout_382,
+        .lhs = &layout_386,
+        .rhs = &layout_387,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48170,8 +48618,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_383,
-        .rhs = &layout_382,
+        .lhs = &layout_388,
+        .rhs = &layout_387,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48197,8 +48645,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_383,
-        .rhs = &layout_382,
+        .lhs = &layout_388,
+        .rhs = &layout_387,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48224,8 +48672,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_385,
+        .lhs = &layout_389,
+        .rhs = &layout_390,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48251,8 +48699,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_385,
+        .lhs = &layout_389,
+        .rhs = &layout_390,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48278,8 +48726,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_386,
-        .rhs = &layout_385,
+        .lhs = &layout_391,
+        .rhs = &layout_390,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48305,8 +48753,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_386,
-        .rhs = &layout_385,
+        .lhs = &layout_391,
+        .rhs = &layout_390,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48332,8 +48780,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:110:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
-        .rhs = &layout_387,
+        .lhs = &layout_378,
+        .rhs = &layout_392,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -48359,8 +48807,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_388,
+        .lhs = &layout_389,
+        .rhs = &layout_393,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -48386,8 +48834,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_394,
+        .rhs = &layout_393,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -48414,7 +48862,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_390,
+        .rhs = &layout_395,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48441,7 +48889,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_391,
+        .rhs = &layout_396,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48468,7 +48916,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_392,
+        .rhs = &layout_397,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48495,7 +48943,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_393,
+        .rhs = &layout_398,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48522,7 +48970,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_394,
+        .rhs = &layout_399,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48549,7 +48997,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_395,
+        .rhs = &layout_400,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48576,7 +49024,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_396,
+        .rhs = &layout_401,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48603,7 +49051,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_397,
+        .rhs = &layout_402,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48630,7 +49078,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_398,
+        .rhs = &layout_403,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48657,7 +49105,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_399,
+        .rhs = &layout_404,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48684,7 +49132,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_400,
+        .rhs = &layout_405,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48711,7 +49159,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_401,
+        .rhs = &layout_406,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48738,7 +49186,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_402,
+        .rhs = &layout_407,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48765,7 +49213,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_403,
+        .rhs = &layout_408,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48792,7 +49240,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_404,
+        .rhs = &layout_409,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48819,7 +49267,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_405,
+        .rhs = &layout_410,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48846,7 +49294,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_406,
+        .rhs = &layout_411,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48873,7 +49321,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_407,
+        .rhs = &layout_412,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48900,7 +49348,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_408,
+        .rhs = &layout_413,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48927,7 +49375,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_409,
+        .rhs = &layout_414,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48954,7 +49402,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_410,
+        .rhs = &layout_415,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48981,7 +49429,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_411,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49008,7 +49456,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_401,
+        .rhs = &layout_406,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49035,7 +49483,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_402,
+        .rhs = &layout_407,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49061,8 +49509,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_412,
-        .rhs = &layout_403,
+        .lhs = &layout_417,
+        .rhs = &layout_408,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49088,8 +49536,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_412,
-        .rhs = &layout_404,
+        .lhs = &layout_417,
+        .rhs = &layout_409,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49115,8 +49563,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_412,
-        .rhs = &layout_405,
+        .lhs = &layout_417,
+        .rhs = &layout_410,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49142,8 +49590,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_413,
-        .rhs = &layout_406,
+        .lhs = &layout_418,
+        .rhs = &layout_411,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49169,8 +49617,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_413,
-        .rhs = &layout_407,
+        .lhs = &layout_418,
+        .rhs = &layout_412,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49196,8 +49644,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_413,
-        .rhs = &layout_408,
+        .lhs = &layout_418,
+        .rhs = &layout_413,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49223,8 +49671,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_414,
-        .rhs = &layout_409,
+        .lhs = &layout_419,
+        .rhs = &layout_414,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49250,8 +49698,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_414,
-        .rhs = &layout_410,
+        .lhs = &layout_419,
+        .rhs = &layout_415,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49277,8 +49725,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_414,
-        .rhs = &layout_411,
+        .lhs = &layout_419,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49305,7 +49753,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_415,
+        .rhs = &layout_420,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49332,7 +49780,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_416,
+        .rhs = &layout_421,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49359,7 +49807,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_417,
+        .rhs = &layout_422,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49386,7 +49834,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_418,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49413,7 +49861,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_419,
+        .rhs = &layout_424,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49440,7 +49888,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_420,
+        .rhs = &layout_425,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49467,7 +49915,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_421,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49494,7 +49942,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_422,
+        .rhs = &layout_427,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49521,7 +49969,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_423,
+        .rhs = &layout_428,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49548,7 +49996,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_424,
+        .rhs = &layout_429,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49575,7 +50023,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_425,
+        .rhs = &layout_430,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49602,7 +50050,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_415,
+        .rhs = &layout_420,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49629,7 +50077,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_416,
+        .rhs = &layout_421,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49656,7 +50104,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_417,
+        .rhs = &layout_422,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49683,7 +50131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_418,
+        .rhs = &layout_423,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49710,7 +50158,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_419,
+        .rhs = &layout_424,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49737,7 +50185,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_420,
+        .rhs = &layout_425,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49764,7 +50212,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_421,
+        .rhs = &layout_426,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49791,7 +50239,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_422,
+        .rhs = &layout_427,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49818,7 +50266,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_423,
+        .rhs = &layout_428,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49845,7 +50293,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_424,
+        .rhs = &layout_429,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49872,7 +50320,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_425,
+        .rhs = &layout_430,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -49898,8 +50346,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_381,
-        .rhs = &layout_426,
+        .lhs = &layout_386,
+        .rhs = &layout_431,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49925,8 +50373,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_381,
-        .rhs = &layout_427,
+        .lhs = &layout_386,
+        .rhs = &layout_432,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49952,8 +50400,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_428,
-        .rhs = &layout_429,
+        .lhs = &layout_433,
+        .rhs = &layout_434,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -49979,8 +50427,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_428,
-        .rhs = &layout_430,
+        .lhs = &layout_433,
+        .rhs = &layout_435,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50006,8 +50454,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_428,
-        .rhs = &layout_431,
+        .lhs = &layout_433,
+        .rhs = &layout_436,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50033,8 +50481,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_432,
-        .rhs = &layout_433,
+        .lhs = &layout_437,
+        .rhs = &layout_438,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50060,8 +50508,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_432,
-        .rhs = &layout_434,
+        .lhs = &layout_437,
+        .rhs = &layout_439,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50087,8 +50535,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_432,
-        .rhs = &layout_435,
+        .lhs = &layout_437,
+        .rhs = &layout_440,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50114,8 +50562,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_436,
-        .rhs = &layout_437,
+        .lhs = &layout_441,
+        .rhs = &layout_442,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50141,8 +50589,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_436,
-        .rhs = &layout_438,
+        .lhs = &layout_441,
+        .rhs = &layout_443,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50168,8 +50616,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_436,
-        .rhs = &layout_439,
+        .lhs = &layout_441,
+        .rhs = &layout_444,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50195,8 +50643,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_383,
-        .rhs = &layout_426,
+        .lhs = &layout_388,
+        .rhs = &layout_431,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50222,8 +50670,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_383,
-        .rhs = &layout_427,
+        .lhs = &layout_388,
+        .rhs = &layout_432,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50249,8 +50697,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_440,
-        .rhs = &layout_429,
+        .lhs = &layout_445,
+        .rhs = &layout_434,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50276,8 +50724,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_440,
-        .rhs = &layout_430,
+        .lhs = &layout_445,
+        .rhs = &layout_435,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50303,8 +50751,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_440,
-        .rhs = &layout_431,
+        .lhs = &layout_445,
+        .rhs = &layout_436,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50330,8 +50778,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_441,
-        .rhs = &layout_433,
+        .lhs = &layout_446,
+        .rhs = &layout_438,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50357,8 +50805,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_441,
-        .rhs = &layout_434,
+        .lhs = &layout_446,
+        .rhs = &layout_439,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50384,8 +50832,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_441,
-        .rhs = &layout_435,
+        .lhs = &layout_446,
+        .rhs = &layout_440,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50411,8 +50859,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_442,
-        .rhs = &layout_437,
+        .lhs = &layout_447,
+        .rhs = &layout_442,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50438,8 +50886,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_442,
-        .rhs = &layout_438,
+        .lhs = &layout_447,
+        .rhs = &layout_443,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50465,8 +50913,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_442,
-        .rhs = &layout_439,
+        .lhs = &layout_447,
+        .rhs = &layout_444,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50492,8 +50940,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_443,
+        .lhs = &layout_389,
+        .rhs = &layout_448,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50519,8 +50967,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_444,
+        .lhs = &layout_389,
+        .rhs = &layout_449,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50546,8 +50994,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_445,
-        .rhs = &layout_446,
+        .lhs = &layout_450,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50573,8 +51021,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_445,
-        .rhs = &layout_447,
+        .lhs = &layout_450,
+        .rhs = &layout_452,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50600,8 +51048,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_445,
-        .rhs = &layout_448,
+        .lhs = &layout_450,
+        .rhs = &layout_453,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50627,8 +51075,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_449,
-        .rhs = &layout_450,
+        .lhs = &layout_454,
+        .rhs = &layout_455,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50654,8 +51102,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_449,
-        .rhs = &layout_451,
+        .lhs = &layout_454,
+        .rhs = &layout_456,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50681,8 +51129,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_449,
-        .rhs = &layout_452,
+        .lhs = &layout_454,
+        .rhs = &layout_457,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50708,8 +51156,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_453,
-        .rhs = &layout_454,
+        .lhs = &layout_458,
+        .rhs = &layout_459,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50735,8 +51183,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_453,
-        .rhs = &layout_455,
+        .lhs = &layout_458,
+        .rhs = &layout_460,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50762,8 +51210,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_453,
-        .rhs = &layout_456,
+        .lhs = &layout_458,
+        .rhs = &layout_461,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50789,8 +51237,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_386,
-        .rhs = &layout_443,
+        .lhs = &layout_391,
+        .rhs = &layout_448,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50816,8 +51264,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_386,
-        .rhs = &layout_444,
+        .lhs = &layout_391,
+        .rhs = &layout_449,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50843,8 +51291,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_457,
-        .rhs = &layout_446,
+        .lhs = &layout_462,
+        .rhs = &layout_451,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50870,8 +51318,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_457,
-        .rhs = &layout_447,
+        .lhs = &layout_462,
+        .rhs = &layout_452,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50897,8 +51345,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_457,
-        .rhs = &layout_448,
+        .lhs = &layout_462,
+        .rhs = &layout_453,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50924,8 +51372,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_458,
-        .rhs = &layout_450,
+        .lhs = &layout_463,
+        .rhs = &layout_455,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50951,8 +51399,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_458,
-        .rhs = &layout_451,
+        .lhs = &layout_463,
+        .rhs = &layout_456,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50978,8 +51426,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_458,
-        .rhs = &layout_452,
+        .lhs = &layout_463,
+        .rhs = &layout_457,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51005,8 +51453,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_459,
-        .rhs = &layout_454,
+        .lhs = &layout_464,
+        .rhs = &layout_459,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51032,8 +51480,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_459,
-        .rhs = &layout_455,
+        .lhs = &layout_464,
+        .rhs = &layout_460,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51059,8 +51507,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_459,
-        .rhs = &layout_456,
+        .lhs = &layout_464,
+        .rhs = &layout_461,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51086,8 +51534,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
-        .rhs = &layout_460,
+        .lhs = &layout_378,
+        .rhs = &layout_465,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51113,8 +51561,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
-        .rhs = &layout_461,
+        .lhs = &layout_378,
+        .rhs = &layout_466,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51140,8 +51588,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_374,
-        .rhs = &layout_462,
+        .lhs = &layout_379,
+        .rhs = &layout_467,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51167,8 +51615,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_374,
-        .rhs = &layout_463,
+        .lhs = &layout_379,
+        .rhs = &layout_468,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51194,8 +51642,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_374,
-        .rhs = &layout_464,
+        .lhs = &layout_379,
+        .rhs = &layout_469,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51221,8 +51669,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_375,
-        .rhs = &layout_465,
+        .lhs = &layout_380,
+        .rhs = &layout_470,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51248,8 +51696,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_375,
-        .rhs = &layout_466,
+        .lhs = &layout_380,
+        .rhs = &layout_471,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51275,8 +51723,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_375,
-        .rhs = &layout_467,
+        .lhs = &layout_380,
+        .rhs = &layout_472,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51302,8 +51750,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_376,
-        .rhs = &layout_468,
+        .lhs = &layout_381,
+        .rhs = &layout_473,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51329,8 +51777,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_376,
-        .rhs = &layout_469,
+        .lhs = &layout_381,
+        .rhs = &layout_474,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51356,8 +51804,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_376,
-        .rhs = &layout_470,
+        .lhs = &layout_381,
+        .rhs = &layout_475,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51383,8 +51831,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_388,
+        .lhs = &layout_389,
+        .rhs = &layout_393,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -51410,8 +51858,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_394,
+        .rhs = &layout_393,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51438,7 +51886,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_377,
+        .rhs = &layout_382,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51465,7 +51913,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51492,7 +51940,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51519,7 +51967,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51545,8 +51993,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_379,
-        .rhs = &layout_378,
+        .lhs = &layout_384,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51573,7 +52021,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51600,7 +52048,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51626,8 +52074,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_381,
-        .rhs = &layout_382,
+        .lhs = &layout_386,
+        .rhs = &layout_387,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51653,8 +52101,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_383,
-        .rhs = &layout_382,
+        .lhs = &layout_388,
+        .rhs = &layout_387,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -51680,8 +52128,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_385,
+        .lhs = &layout_389,
+        .rhs = &layout_390,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51707,8 +52155,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_386,
-        .rhs = &layout_385,
+        .lhs = &layout_391,
+        .rhs = &layout_390,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51734,8 +52182,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
-        .rhs = &layout_387,
+        .lhs = &layout_378,
+        .rhs = &layout_392,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51761,8 +52209,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_388,
+        .lhs = &layout_389,
+        .rhs = &layout_393,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -51788,8 +52236,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_394,
+        .rhs = &layout_393,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -51816,7 +52264,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_377,
+        .rhs = &layout_382,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51843,7 +52291,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51870,7 +52318,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51897,7 +52345,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_378,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51923,8 +52371,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_379,
-        .rhs = &layout_378,
+        .lhs = &layout_384,
+        .rhs = &layout_383,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51951,7 +52399,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51978,7 +52426,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_380,
+        .rhs = &layout_385,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52004,8 +52452,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_381,
-        .rhs = &layout_382,
+        .lhs = &layout_386,
+        .rhs = &layout_387,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52031,8 +52479,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_383,
-        .rhs = &layout_382,
+        .lhs = &layout_388,
+        .rhs = &layout_387,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52058,8 +52506,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_384,
-        .rhs = &layout_385,
+        .lhs = &layout_389,
+        .rhs = &layout_390,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52085,8 +52533,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_386,
-        .rhs = &layout_385,
+        .lhs = &layout_391,
+        .rhs = &layout_390,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52112,8 +52560,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_373,
-        .rhs = &layout_387,
+        .lhs = &layout_378,
+        .rhs = &layout_392,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -52139,8 +52587,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_471,
-        .rhs = &layout_472,
+        .lhs = &layout_476,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52166,8 +52614,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_471,
-        .rhs = &layout_473,
+        .lhs = &layout_476,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52193,8 +52641,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_473,
+        .lhs = &layout_476,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52220,8 +52668,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_474,
-        .rhs = &layout_473,
+        .lhs = &layout_479,
+        .rhs = &layout_478,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52247,8 +52695,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_474,
-        .rhs = &layout_473,
+        .lhs = &layout_479,
+        .rhs = &layout_478,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52274,8 +52722,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_475,
+        .lhs = &layout_476,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52301,8 +52749,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_475,
+        .lhs = &layout_476,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52328,8 +52776,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_474,
-        .rhs = &layout_475,
+        .lhs = &layout_479,
+        .rhs = &layout_480,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52355,8 +52803,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_476,
-        .rhs = &layout_475,
+        .lhs = &layout_481,
+        .rhs = &layout_480,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52382,8 +52830,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_476,
-        .rhs = &layout_475,
+        .lhs = &layout_481,
+        .rhs = &layout_480,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52409,8 +52857,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_471,
-        .rhs = &layout_477,
+        .lhs = &layout_476,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52436,8 +52884,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_471,
-        .rhs = &layout_477,
+        .lhs = &layout_476,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52463,8 +52911,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_477,
+        .lhs = &layout_479,
+        .rhs = &layout_482,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52490,8 +52938,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_477,
+        .lhs = &layout_479,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52517,8 +52965,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_477,
+        .lhs = &layout_479,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52544,8 +52992,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_478,
-        .rhs = &layout_479,
+        .lhs = &layout_483,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52571,8 +53019,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_480,
-        .rhs = &layout_479,
+        .lhs = &layout_485,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52598,8 +53046,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_480,
-        .rhs = &layout_479,
+        .lhs = &layout_485,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52625,8 +53073,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_479,
+        .lhs = &layout_486,
+        .rhs = &layout_484,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52652,8 +53100,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_478,
-        .rhs = &layout_482,
+        .lhs = &layout_483,
+        .rhs = &layout_487,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -52679,8 +53127,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_482,
+        .lhs = &layout_486,
+        .rhs = &layout_487,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -52706,8 +53154,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_483,
-        .rhs = &layout_484,
+        .lhs = &layout_488,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52733,8 +53181,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_483,
-        .rhs = &layout_485,
+        .lhs = &layout_488,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52760,8 +53208,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_483,
-        .rhs = &layout_485,
+        .lhs = &layout_488,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52787,8 +53235,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_486,
-        .rhs = &layout_485,
+        .lhs = &layout_491,
+        .rhs = &layout_490,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52814,8 +53262,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_486,
-        .rhs = &layout_485,
+        .lhs = &layout_491,
+        .rhs = &layout_490,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52841,8 +53289,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_483,
-        .rhs = &layout_487,
+        .lhs = &layout_488,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52868,8 +53316,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_483,
-        .rhs = &layout_487,
+        .lhs = &layout_488,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52895,8 +53343,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_486,
-        .rhs = &layout_487,
+        .lhs = &layout_491,
+        .rhs = &layout_492,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52922,8 +53370,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_486,
-        .rhs = &layout_487,
+        .lhs = &layout_491,
+        .rhs = &layout_492,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52949,8 +53397,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_488,
-        .rhs = &layout_487,
+        .lhs = &layout_493,
+        .rhs = &layout_492,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52976,8 +53424,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_488,
-        .rhs = &layout_487,
+        .lhs = &layout_493,
+        .rhs = &layout_492,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53003,8 +53451,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_489,
-        .rhs = &layout_490,
+        .lhs = &layout_494,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53030,8 +53478,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_489,
-        .rhs = &layout_490,
+        .lhs = &layout_494,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53057,8 +53505,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_491,
-        .rhs = &layout_490,
+        .lhs = &layout_496,
+        .rhs = &layout_495,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53084,8 +53532,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_491,
-        .rhs = &layout_490,
+        .lhs = &layout_496,
+        .rhs = &layout_495,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53111,8 +53559,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_491,
-        .rhs = &layout_490,
+        .lhs = &layout_496,
+        .rhs = &layout_495,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53138,8 +53586,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_491,
-        .rhs = &layout_490,
+        .lhs = &layout_496,
+        .rhs = &layout_495,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53165,8 +53613,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_492,
-        .rhs = &layout_493,
+        .lhs = &layout_497,
+        .rhs = &layout_498,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53192,8 +53640,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_492,
-        .rhs = &layout_493,
+        .lhs = &layout_497,
+        .rhs = &layout_498,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53219,8 +53667,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_480,
-        .rhs = &layout_493,
+        .lhs = &layout_485,
+        .rhs = &layout_498,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53246,8 +53694,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_480,
-        .rhs = &layout_493,
+        .lhs = &layout_485,
+        .rhs = &layout_498,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53273,8 +53721,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_493,
+        .lhs = &layout_486,
+        .rhs = &layout_498,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53300,8 +53748,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_493,
+        .lhs = &layout_486,
+        .rhs = &layout_498,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53327,8 +53775,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_492,
-        .rhs = &layout_494,
+        .lhs = &layout_497,
+        .rhs = &layout_499,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -53354,8 +53802,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_481,
-        .rhs = &layout_494,
+        .lhs = &layout_486,
+        .rhs = &layout_499,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53381,8 +53829,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_495,
-        .rhs = &layout_496,
+        .lhs = &layout_500,
+        .rhs = &layout_501,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53408,8 +53856,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_497,
-        .rhs = &layout_498,
+        .lhs = &layout_502,
+        .rhs = &layout_503,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53435,8 +53883,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_499,
-        .rhs = &layout_498,
+        .lhs = &layout_504,
+        .rhs = &layout_503,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -53462,8 +53910,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_500,
-        .rhs = &layout_501,
+        .lhs = &layout_505,
+        .rhs = &layout_506,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53489,8 +53937,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_502,
-        .rhs = &layout_503,
+        .lhs = &layout_507,
+        .rhs = &layout_508,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53516,8 +53964,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_500,
-        .rhs = &layout_503,
+        .lhs = &layout_505,
+        .rhs = &layout_508,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53543,8 +53991,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_504,
-        .rhs = &layout_503,
+        .lhs = &layout_509,
+        .rhs = &layout_508,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53570,8 +54018,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_505,
-        .rhs = &layout_503,
+        .lhs = &layout_510,
+        .rhs = &layout_508,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53597,8 +54045,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_500,
-        .rhs = &layout_506,
+        .lhs = &layout_505,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53624,8 +54072,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_500,
-        .rhs = &layout_506,
+        .lhs = &layout_505,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53651,8 +54099,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_505,
-        .rhs = &layout_506,
+        .lhs = &layout_510,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53678,8 +54126,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_505,
-        .rhs = &layout_506,
+        .lhs = &layout_510,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53705,8 +54153,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_507,
-        .rhs = &layout_506,
+        .lhs = &layout_512,
+        .rhs = &layout_511,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53732,8 +54180,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_507,
-        .rhs = &layout_506,
+        .lhs = &layout_512,
+        .rhs = &layout_511,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53759,8 +54207,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_499,
-        .rhs = &layout_508,
+        .lhs = &layout_504,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53786,8 +54234,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_499,
-        .rhs = &layout_508,
+        .lhs = &layout_504,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53813,8 +54261,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_508,
+        .lhs = &layout_514,
+        .rhs = &layout_513,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53840,8 +54288,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_508,
+        .lhs = &layout_514,
+        .rhs = &layout_513,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53867,8 +54315,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_508,
+        .lhs = &layout_514,
+        .rhs = &layout_513,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53894,8 +54342,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_508,
+        .lhs = &layout_514,
+        .rhs = &layout_513,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53921,8 +54369,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_510,
-        .rhs = &layout_511,
+        .lhs = &layout_515,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53948,8 +54396,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_510,
-        .rhs = &layout_511,
+        .lhs = &layout_515,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53975,8 +54423,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_512,
-        .rhs = &layout_511,
+        .lhs = &layout_517,
+        .rhs = &layout_516,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54002,8 +54450,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_512,
-        .rhs = &layout_511,
+        .lhs = &layout_517,
+        .rhs = &layout_516,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54029,8 +54477,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_513,
-        .rhs = &layout_511,
+        .lhs = &layout_518,
+        .rhs = &layout_516,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54056,8 +54504,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_513,
-        .rhs = &layout_511,
+        .lhs = &layout_518,
+        .rhs = &layout_516,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54083,8 +54531,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_510,
-        .rhs = &layout_514,
+        .lhs = &layout_515,
+        .rhs = &layout_519,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -54110,8 +54558,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_513,
-        .rhs = &layout_514,
+        .lhs = &layout_518,
+        .rhs = &layout_519,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -54137,8 +54585,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_497,
-        .rhs = &layout_515,
+        .lhs = &layout_502,
+        .rhs = &layout_520,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -54164,8 +54612,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_497,
-        .rhs = &layout_515,
+        .lhs = &layout_502,
+        .rhs = &layout_520,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -54191,8 +54639,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_499,
-        .rhs = &layout_515,
+        .lhs = &layout_504,
+        .rhs = &layout_520,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -54210,7 +54658,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1414;
+const size_t tw_generated_kernel_count = 1425;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -60934,7 +61382,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_379,
+        .layout = &layout_384,
         .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
@@ -60956,7 +61404,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_379,
+        .layout = &layout_384,
         .content_hash = UINT64_C(0x6924c8612499ac3c),
         .vectorized = 1,
     },
@@ -60978,7 +61426,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_379,
+        .layout = &layout_384,
         .content_hash = UINT64_C(0xec96fea3d986a6b8),
         .vectorized = 1,
     },
@@ -61561,7 +62009,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_381,
+        .layout = &layout_386,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -61572,7 +62020,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_428,
+        .layout = &layout_433,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -61583,7 +62031,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_432,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -61594,7 +62042,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_436,
+        .layout = &layout_441,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -61649,7 +62097,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_381,
+        .layout = &layout_386,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -61660,7 +62108,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_428,
+        .layout = &layout_433,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -61671,7 +62119,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_432,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -61682,7 +62130,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_436,
+        .layout = &layout_441,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -61737,7 +62185,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_381,
+        .layout = &layout_386,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -61748,7 +62196,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_428,
+        .layout = &layout_433,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -61759,7 +62207,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_432,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -61770,7 +62218,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_436,
+        .layout = &layout_441,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -61825,7 +62273,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_383,
+        .layout = &layout_388,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -61836,7 +62284,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_440,
+        .layout = &layout_445,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -61847,7 +62295,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_441,
+        .layout = &layout_446,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -61858,7 +62306,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_442,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -61913,7 +62361,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_383,
+        .layout = &layout_388,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -61924,7 +62372,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_440,
+        .layout = &layout_445,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -61935,7 +62383,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_441,
+        .layout = &layout_446,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -61946,7 +62394,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_442,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -62001,7 +62449,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_383,
+        .layout = &layout_388,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -62012,7 +62460,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_440,
+        .layout = &layout_445,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -62023,7 +62471,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_441,
+        .layout = &layout_446,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -62034,7 +62482,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_442,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -62089,7 +62537,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_384,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -62100,7 +62548,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_445,
+        .layout = &layout_450,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -62111,7 +62559,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_449,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -62122,7 +62570,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_453,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -62177,7 +62625,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_384,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -62188,7 +62636,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_445,
+        .layout = &layout_450,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -62199,7 +62647,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_449,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -62210,7 +62658,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_453,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -62265,7 +62713,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_384,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -62276,7 +62724,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_445,
+        .layout = &layout_450,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -62287,7 +62735,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_449,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -62298,7 +62746,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_453,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -62353,7 +62801,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_386,
+        .layout = &layout_391,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -62364,7 +62812,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_457,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -62375,7 +62823,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -62386,7 +62834,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_459,
+        .layout = &layout_464,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -62441,7 +62889,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_386,
+        .layout = &layout_391,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -62452,7 +62900,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_457,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -62463,7 +62911,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -62474,7 +62922,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_459,
+        .layout = &layout_464,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -62529,7 +62977,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_386,
+        .layout = &layout_391,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -62540,7 +62988,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_457,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -62551,7 +62999,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -62562,7 +63010,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_459,
+        .layout = &layout_464,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -62595,7 +63043,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_384,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0x74f913f4d3680a99),
         .vectorized = 1,
     },
@@ -62628,7 +63076,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_384,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0x8404cfae774ea68b),
         .vectorized = 1,
     },
@@ -62661,7 +63109,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_384,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0xb703697890178a5b),
         .vectorized = 1,
     },
@@ -62694,7 +63142,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_389,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0x3f578a7b83ca4469),
         .vectorized = 1,
     },
@@ -62727,7 +63175,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_389,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0xb65c06deb522f163),
         .vectorized = 1,
     },
@@ -62760,7 +63208,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_389,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
         .vectorized = 1,
     },
@@ -62914,7 +63362,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_417,
         .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
@@ -62925,7 +63373,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_413,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
@@ -62936,7 +63384,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_414,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
@@ -62958,7 +63406,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_417,
         .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
@@ -62969,7 +63417,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_413,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
@@ -62980,7 +63428,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_414,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
@@ -63002,7 +63450,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_417,
         .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
@@ -63013,7 +63461,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_413,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
@@ -63024,7 +63472,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_414,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
@@ -63563,7 +64011,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_373,
+        .layout = &layout_378,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -63574,7 +64022,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_374,
+        .layout = &layout_379,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -63585,7 +64033,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_375,
+        .layout = &layout_380,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -63596,7 +64044,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_376,
+        .layout = &layout_381,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -63607,7 +64055,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_373,
+        .layout = &layout_378,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -63618,7 +64066,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_374,
+        .layout = &layout_379,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -63629,7 +64077,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_375,
+        .layout = &layout_380,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -63640,7 +64088,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_376,
+        .layout = &layout_381,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -63651,7 +64099,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_373,
+        .layout = &layout_378,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -63662,7 +64110,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_374,
+        .layout = &layout_379,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -63673,7 +64121,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_375,
+        .layout = &layout_380,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -63684,7 +64132,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_376,
+        .layout = &layout_381,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -63695,7 +64143,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_471,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -63706,7 +64154,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_483,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -63717,7 +64165,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_500,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -63728,7 +64176,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_471,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -63739,7 +64187,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_483,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -63750,7 +64198,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_500,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -63761,7 +64209,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_474,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -63772,7 +64220,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_486,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -63783,7 +64231,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_505,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -63794,7 +64242,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_471,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -63805,7 +64253,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_483,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -63816,7 +64264,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_500,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -63827,7 +64275,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_474,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -63838,7 +64286,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_486,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -63849,7 +64297,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_505,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -63860,7 +64308,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_476,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -63871,7 +64319,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_488,
+        .layout = &layout_493,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -63882,7 +64330,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_507,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -63893,7 +64341,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_471,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -63904,7 +64352,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_489,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -63915,7 +64363,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_499,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -63926,7 +64374,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -63937,7 +64385,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_491,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -63948,7 +64396,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -63959,7 +64407,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_478,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -63970,7 +64418,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_492,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -63981,7 +64429,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_510,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -63992,7 +64440,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_480,
+        .layout = &layout_485,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -64003,7 +64451,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_512,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -64014,7 +64462,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -64025,7 +64473,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_513,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -64036,7 +64484,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_478,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -64047,7 +64495,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_492,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -64058,7 +64506,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_510,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -64069,7 +64517,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -64080,7 +64528,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_513,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -64091,7 +64539,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_495,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -64102,7 +64550,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_497,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -64113,7 +64561,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_497,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -64124,7 +64572,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_499,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -64135,7 +64583,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_502,
+        .layout = &layout_507,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -64146,7 +64594,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_504,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -67689,7 +68137,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0xccd164c5b3a95dd8),
+        .content_hash = UINT64_C(0x8d0995a2b204ada0),
         .vectorized = 1,
     },
     {
@@ -67700,7 +68148,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0x54ac6e2b3a554a0e),
+        .content_hash = UINT64_C(0xa1de074734970b1e),
         .vectorized = 1,
     },
     {
@@ -67711,7 +68159,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_170,
-        .content_hash = UINT64_C(0x8bff7ae85bed4ae8),
+        .content_hash = UINT64_C(0xf002f4108cdf9844),
         .vectorized = 1,
     },
     {
@@ -67722,7 +68170,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_171,
-        .content_hash = UINT64_C(0xe1aa9e66aff66ad0),
+        .content_hash = UINT64_C(0xf3e82d01a6680170),
         .vectorized = 1,
     },
     {
@@ -67832,7 +68280,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_182,
-        .content_hash = UINT64_C(0x69f9b01f3e42ab8a),
+        .content_hash = UINT64_C(0x34e024909d820576),
         .vectorized = 1,
     },
     {
@@ -67843,7 +68291,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_182,
-        .content_hash = UINT64_C(0x2318022bdfff747f),
+        .content_hash = UINT64_C(0x1fca37eb6fa73e1b),
         .vectorized = 1,
     },
     {
@@ -67854,7 +68302,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_184,
-        .content_hash = UINT64_C(0x604cf80078b66174),
+        .content_hash = UINT64_C(0x32f0741b0c2c68e8),
         .vectorized = 1,
     },
     {
@@ -67865,7 +68313,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_185,
-        .content_hash = UINT64_C(0xd2c0536dbd3eb6f9),
+        .content_hash = UINT64_C(0x23f3ca5a4c4f17e5),
         .vectorized = 1,
     },
     {
@@ -69959,13 +70407,68 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p4x4_scalar",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q4_1_qmi4c32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_373,
+        .content_hash = UINT64_C(0x253eb23a1ab3d497),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p16x4_avx2",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "avx2",
+        .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x2ae45c22d5d05ebb),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_375,
+        .content_hash = UINT64_C(0xa2a56e5f75e84621),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_rhs_pack_q4_1_qmi4c32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_376,
+        .content_hash = UINT64_C(0xf4e595be16f9fc3e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_rhs_pack_q4_1_qmi4c32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0xa0e0e734ef290203),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_nxk_qsi8c32p4x4_scalar",
         .operand = "rhs",
         .source = "nxk",
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_377,
+        .layout = &layout_382,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -69976,7 +70479,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_377,
+        .layout = &layout_382,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -69987,8 +70490,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_378,
-        .content_hash = UINT64_C(0xdfe7734ab2d0b98e),
+        .layout = &layout_383,
+        .content_hash = UINT64_C(0x00337fb83aac8606),
         .vectorized = 1,
     },
     {
@@ -69998,8 +70501,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_378,
-        .content_hash = UINT64_C(0xa3c4e7092226df86),
+        .layout = &layout_383,
+        .content_hash = UINT64_C(0x6b635bfbd5e35abe),
         .vectorized = 1,
     },
     {
@@ -70009,8 +70512,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_378,
-        .content_hash = UINT64_C(0x81fb89daeac37cc8),
+        .layout = &layout_383,
+        .content_hash = UINT64_C(0x11d738071e0d35c0),
         .vectorized = 1,
     },
     {
@@ -70020,8 +70523,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_378,
-        .content_hash = UINT64_C(0x8e7980dcc6b7de70),
+        .layout = &layout_383,
+        .content_hash = UINT64_C(0x7d116aaac4cf5590),
         .vectorized = 1,
     },
     {
@@ -70031,8 +70534,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_380,
-        .content_hash = UINT64_C(0xc8995f3844166fe3),
+        .layout = &layout_385,
+        .content_hash = UINT64_C(0xec1b199e14ed39db),
         .vectorized = 1,
     },
     {
@@ -70042,8 +70545,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_380,
-        .content_hash = UINT64_C(0x21cf1d4e8ca86c01),
+        .layout = &layout_385,
+        .content_hash = UINT64_C(0xf3675e553633f481),
         .vectorized = 1,
     },
     {
@@ -70053,8 +70556,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_382,
-        .content_hash = UINT64_C(0x40cfe79af0720ac7),
+        .layout = &layout_387,
+        .content_hash = UINT64_C(0xf32295dad6159ae9),
         .vectorized = 1,
     },
     {
@@ -70064,8 +70567,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_382,
-        .content_hash = UINT64_C(0xf64c42d109955be4),
+        .layout = &layout_387,
+        .content_hash = UINT64_C(0x285f00c2eaaa20d2),
         .vectorized = 1,
     },
     {
@@ -70075,8 +70578,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_385,
-        .content_hash = UINT64_C(0xb15e2aa5fc667927),
+        .layout = &layout_390,
+        .content_hash = UINT64_C(0xb594d5bdb23a321d),
         .vectorized = 1,
     },
     {
@@ -70086,8 +70589,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_385,
-        .content_hash = UINT64_C(0x2190dd87cc4e4ed8),
+        .layout = &layout_390,
+        .content_hash = UINT64_C(0x1e1c1d5fb49e983a),
         .vectorized = 1,
     },
     {
@@ -70097,7 +70600,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_387,
+        .layout = &layout_392,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -70108,7 +70611,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_387,
+        .layout = &layout_392,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -70119,7 +70622,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_388,
+        .layout = &layout_393,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -70130,7 +70633,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_388,
+        .layout = &layout_393,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -70141,7 +70644,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_390,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -70152,7 +70655,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_391,
+        .layout = &layout_396,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -70163,7 +70666,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_392,
+        .layout = &layout_397,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -70174,7 +70677,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_395,
+        .layout = &layout_400,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -70185,7 +70688,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_398,
+        .layout = &layout_403,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -70196,7 +70699,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_393,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -70207,7 +70710,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_396,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -70218,7 +70721,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_399,
+        .layout = &layout_404,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -70229,7 +70732,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_394,
+        .layout = &layout_399,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -70240,7 +70743,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_397,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -70251,7 +70754,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_400,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -70262,8 +70765,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_401,
-        .content_hash = UINT64_C(0x73cee38755c8e5f6),
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x78da3d4e1ea6f62e),
         .vectorized = 1,
     },
     {
@@ -70273,8 +70776,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_402,
-        .content_hash = UINT64_C(0xba83007c08303191),
+        .layout = &layout_407,
+        .content_hash = UINT64_C(0xc319976b7602a099),
         .vectorized = 1,
     },
     {
@@ -70284,7 +70787,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_403,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -70295,7 +70798,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_406,
+        .layout = &layout_411,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -70306,7 +70809,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_409,
+        .layout = &layout_414,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -70317,7 +70820,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_404,
+        .layout = &layout_409,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -70328,7 +70831,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_407,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -70339,7 +70842,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_410,
+        .layout = &layout_415,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -70350,7 +70853,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_405,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -70361,7 +70864,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_408,
+        .layout = &layout_413,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -70372,7 +70875,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_411,
+        .layout = &layout_416,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -70383,8 +70886,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_415,
-        .content_hash = UINT64_C(0xbbdac1757be2c0b9),
+        .layout = &layout_420,
+        .content_hash = UINT64_C(0x1303a1c0b10a08d9),
         .vectorized = 1,
     },
     {
@@ -70394,8 +70897,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_416,
-        .content_hash = UINT64_C(0x446f2a831ade0f67),
+        .layout = &layout_421,
+        .content_hash = UINT64_C(0xb62091ce86c02df7),
         .vectorized = 1,
     },
     {
@@ -70405,7 +70908,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_417,
+        .layout = &layout_422,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -70416,7 +70919,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_420,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -70427,7 +70930,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_423,
+        .layout = &layout_428,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -70438,7 +70941,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_418,
+        .layout = &layout_423,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -70449,7 +70952,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_421,
+        .layout = &layout_426,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -70460,7 +70963,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_424,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -70471,7 +70974,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_419,
+        .layout = &layout_424,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -70482,7 +70985,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_422,
+        .layout = &layout_427,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -70493,7 +70996,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_425,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -70504,8 +71007,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_426,
-        .content_hash = UINT64_C(0x26f783225a3fa22c),
+        .layout = &layout_431,
+        .content_hash = UINT64_C(0xd9cf5c5f9bbb77ea),
         .vectorized = 1,
     },
     {
@@ -70515,8 +71018,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_427,
-        .content_hash = UINT64_C(0x4b763d5a7748f380),
+        .layout = &layout_432,
+        .content_hash = UINT64_C(0x563e0f4a26a61032),
         .vectorized = 1,
     },
     {
@@ -70526,7 +71029,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_429,
+        .layout = &layout_434,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -70537,7 +71040,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_433,
+        .layout = &layout_438,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -70548,7 +71051,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_437,
+        .layout = &layout_442,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -70559,7 +71062,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_430,
+        .layout = &layout_435,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -70570,7 +71073,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_434,
+        .layout = &layout_439,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -70581,7 +71084,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_438,
+        .layout = &layout_443,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -70592,7 +71095,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_431,
+        .layout = &layout_436,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -70603,7 +71106,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_435,
+        .layout = &layout_440,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -70614,7 +71117,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_439,
+        .layout = &layout_444,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -70625,8 +71128,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_443,
-        .content_hash = UINT64_C(0x4cda27678d4c8c3c),
+        .layout = &layout_448,
+        .content_hash = UINT64_C(0x65d8984b2f46b756),
         .vectorized = 1,
     },
     {
@@ -70636,8 +71139,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_444,
-        .content_hash = UINT64_C(0xd51ae4e18c4a6196),
+        .layout = &layout_449,
+        .content_hash = UINT64_C(0x119ae4860fba808c),
         .vectorized = 1,
     },
     {
@@ -70647,7 +71150,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_446,
+        .layout = &layout_451,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -70658,7 +71161,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_450,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -70669,7 +71172,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_454,
+        .layout = &layout_459,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -70680,7 +71183,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_447,
+        .layout = &layout_452,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -70691,7 +71194,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_451,
+        .layout = &layout_456,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -70702,7 +71205,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_455,
+        .layout = &layout_460,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -70713,7 +71216,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_448,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -70724,7 +71227,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_452,
+        .layout = &layout_457,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -70735,7 +71238,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_456,
+        .layout = &layout_461,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -70746,7 +71249,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_460,
+        .layout = &layout_465,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -70757,7 +71260,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_461,
+        .layout = &layout_466,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -70768,7 +71271,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_462,
+        .layout = &layout_467,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -70779,7 +71282,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_465,
+        .layout = &layout_470,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -70790,7 +71293,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_468,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -70801,7 +71304,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_463,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -70812,7 +71315,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_466,
+        .layout = &layout_471,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -70823,7 +71326,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_469,
+        .layout = &layout_474,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -70834,7 +71337,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_464,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -70845,7 +71348,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_467,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -70856,7 +71359,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_470,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -70867,7 +71370,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_472,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -70878,7 +71381,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_472,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -70889,7 +71392,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_473,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -70900,7 +71403,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_473,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -70911,7 +71414,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_473,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -70922,7 +71425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_473,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -70933,7 +71436,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_475,
+        .layout = &layout_480,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -70944,7 +71447,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_475,
+        .layout = &layout_480,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -70955,7 +71458,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_477,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -70966,7 +71469,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_477,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -70977,7 +71480,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_479,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -70988,7 +71491,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_479,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -70999,7 +71502,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_482,
+        .layout = &layout_487,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -71010,7 +71513,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_482,
+        .layout = &layout_487,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -71021,7 +71524,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_484,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -71032,7 +71535,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_484,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -71043,7 +71546,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_485,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -71054,7 +71557,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_485,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -71065,7 +71568,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_485,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -71076,7 +71579,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_485,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -71087,7 +71590,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -71098,7 +71601,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_487,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -71109,7 +71612,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_490,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -71120,7 +71623,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_490,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -71131,7 +71634,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_493,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -71142,7 +71645,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_493,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -71153,7 +71656,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_494,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -71164,7 +71667,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_494,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -71175,7 +71678,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_496,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -71186,7 +71689,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_496,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -71197,7 +71700,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_498,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -71208,7 +71711,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_498,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -71219,7 +71722,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_501,
+        .layout = &layout_506,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -71230,7 +71733,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_501,
+        .layout = &layout_506,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -71241,7 +71744,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_503,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -71252,7 +71755,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_503,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -71263,7 +71766,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_503,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -71274,7 +71777,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_503,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -71285,7 +71788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_506,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -71296,7 +71799,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_506,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -71307,7 +71810,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_508,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -71318,7 +71821,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_508,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -71329,7 +71832,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_511,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -71340,7 +71843,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_511,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -71351,7 +71854,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_514,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -71362,7 +71865,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_514,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -71373,7 +71876,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_515,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -71384,7 +71887,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_515,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -71395,7 +71898,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -71406,12 +71909,12 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_515,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1311;
+const size_t tw_generated_packer_count = 1316;
 
 const tw_source tw_generated_sources[] = {
     {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_344, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
@@ -71473,21 +71976,22 @@ static const float rates_0[] = {  /* golden-cove */
     15.54,15.54,15.66,16.25,16.33,17.07,60.24,60.24,57.96,43.12,43.12,45.01,46.81,46.81,47.91,48.91,
     48.91,49.5,73.14,73.14,75.85,94.71,94.71,96.95,108.9,108.9,110.3,117.7,117.7,118.5,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,25.23,25.73,25.73,25.84,26.26,26.26,26.95,
-    27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,64.27,68.76,68.76,69.94,72.52,
-    72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,14.49,14.49,
-    17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,
-    18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,
-    49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,
-    0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,
-    76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,
-    76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,18.73,18.73,23.81,47.19,
+    47.19,68.27,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,
+    25.23,25.73,25.73,25.84,26.26,26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,
+    62.31,62.31,64.27,68.76,68.76,69.94,72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,
+    108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,
+    22.56,26.26,56.89,80.31,0,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,
+    87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,
+    15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,
+    64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,
+    116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,
+    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,
+    0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,16,16,0,0,0,0,0,0,0,0,0,0,
@@ -71527,21 +72031,22 @@ static const float rates_1[] = {  /* redwood-cove */
     10.19,10.19,10.4,10.42,10.42,10.53,10.89,10.89,11.38,56.89,56.89,57.85,40.96,40.96,44.52,45.51,
     45.51,47.63,48.19,48.19,49.35,68.27,68.27,73.14,89.04,89.04,93.09,105,105,107.8,115.4,115.4,117,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,16.93,16.93,17.09,17.28,17.28,17.37,18.96,18.96,
-    18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,
-    48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,
-    9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,
-    12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,
-    49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,
-    16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,
-    51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,
-    76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,12.49,12.49,
+    16.25,31.51,31.51,54.98,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,
+    16.93,16.93,17.09,17.28,17.28,17.37,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,
+    66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,
+    85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,
+    0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,
+    81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,
+    10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,
+    64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,
+    112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,
+    0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,
+    0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,24,32,0,0,0,0,0,0,0,0,0,0,
@@ -71580,21 +72085,21 @@ static const float rates_2[] = {  /* zen4 */
     20.01,20.28,20.72,20.65,20.79,21.79,21.33,22.26,33.03,33.03,29.26,36.57,35.31,35.93,39.38,38.64,
     39.01,40.96,40.55,40.76,46.02,46.02,46.02,53.19,52.51,53.89,58.1,57.69,58.51,60.91,60.68,61.13,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,32.77,33.12,34.09,33.99,34.18,37.93,37.93,
-    37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,
-    49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,
-    19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,
-    23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,
-    40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,
-    50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,
-    64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,
-    64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,26.26,26.26,
+    33.03,32,32,43.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,
+    32.77,33.12,34.09,33.99,34.18,37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,
+    50.57,43.57,42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,
+    61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,
+    0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,
+    50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,
+    20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,
+    35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,
+    60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,
+    0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,
+    64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -71634,20 +72139,21 @@ static const float rates_3[] = {  /* zen5 */
     55.35,56.11,59.8,59.36,59.8,61.83,61.59,61.83,93.09,93.09,93.09,106.4,105,107.8,116.2,115.4,117,
     121.8,121.4,122.3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.88,31.63,32,33.51,33.37,33.57,34.38,34.31,
-    34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.02,83.17,85.78,
-    92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,
-    102.4,0,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,
-    15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,
-    58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,
-    123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,
-    23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,
-    0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,
-    28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,26.26,26.26,33.57,67.15,67.15,91.02,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,
+    31.88,31.63,32,33.51,33.37,33.57,34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,
+    102.4,78.77,85.33,102.4,102.4,84.02,83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,
+    112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,
+    81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,
+    48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,
+    15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,
+    24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,
+    102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,
+    23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,
+    16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,
+    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

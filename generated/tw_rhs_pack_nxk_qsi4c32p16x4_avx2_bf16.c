@@ -126,9 +126,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
-          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 256;
+          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -230,9 +230,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_70));
             from_at = row_8 + stride;
             packed_at_2 += 32;
-            sums_at += 32;
             scales_2 += 16;
             s_2 += 16;
+            sums_at += 32;
           }
           from += 16;
           packed_2 += 288;
@@ -250,9 +250,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 192), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
-          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 256;
+          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -351,9 +351,9 @@ void tw_rhs_pack_nxk_qsi4c32p16x4_avx2_bf16(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_70));
             from_at = row_8 + stride;
             packed_at_2 += 32;
-            sums_at += 32;
             scales_2 += 16;
             s_2 += 16;
+            sums_at += 32;
           }
           from += 16;
           packed_2 += 288;

@@ -114,9 +114,9 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
         __builtin_prefetch((const void *)(ahead + 64), 0, 3);
         const uint8_t* from_at = from;
         uint8_t* packed_at_2 = packed_2;
-        uint8_t* sums_at = sums;
         uint8_t* scales_2 = scales_at_2;
         uint8_t* s_2 = packed_2 + 128;
+        uint8_t* sums_at = sums;
         // columns loop
         for (size_t i_columns = 0; i_columns < 1; ++i_columns) {
           const uint8_t* const row_2 = from_at + stride;
@@ -173,9 +173,9 @@ void tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32(const tw_pack_args* args) {
           vst1q_s8((int8_t *)sums_at, vreinterpretq_s8_f32(v_36));
           from_at = row_4 + stride;
           packed_at_2 += 32;
-          sums_at += 16;
           scales_2 += 16;
           s_2 += 16;
+          sums_at += 16;
         }
         from += 32;
         packed_2 += 144;

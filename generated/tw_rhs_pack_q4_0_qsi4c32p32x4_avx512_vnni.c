@@ -124,9 +124,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
-          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
+          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -216,9 +216,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_46));
             from_at = row_16 + stride;
             packed_at_2 += 64;
-            sums_at += 64;
             scales_2 += 32;
             s_2 += 32;
+            sums_at += 64;
           }
           from += 18;
           packed_2 += 576;
@@ -241,9 +241,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
-          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
+          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -333,9 +333,9 @@ void tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
             _mm512_storeu_si512((void *)sums_at, _mm512_castps_si512(v_46));
             from_at = row_16 + stride;
             packed_at_2 += 64;
-            sums_at += 64;
             scales_2 += 32;
             s_2 += 32;
+            sums_at += 64;
           }
           from += 18;
           packed_2 += 576;

@@ -123,9 +123,9 @@ void tw_rhs_pack_q8_0_qsi8c32p16x4_avx2(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
-          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
+          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -241,9 +241,9 @@ void tw_rhs_pack_q8_0_qsi8c32p16x4_avx2(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_69));
             from_at = row_8 + stride;
             packed_at_2 += 32;
-            sums_at += 32;
             scales_2 += 16;
             s_2 += 16;
+            sums_at += 32;
           }
           from += 34;
           packed_2 += 544;
@@ -266,9 +266,9 @@ void tw_rhs_pack_q8_0_qsi8c32p16x4_avx2(const tw_pack_args* args) {
           _mm_prefetch((const char *)(ahead + 512), _MM_HINT_T0);
           const uint8_t* from_at = from;
           uint8_t* packed_at_2 = packed_2;
-          uint8_t* sums_at = sums;
           uint8_t* scales_2 = scales_at_2;
           uint8_t* s_2 = packed_2 + 512;
+          uint8_t* sums_at = sums;
           // columns loop
           for (size_t i_columns = 0; i_columns < 2; ++i_columns) {
             const uint8_t* const row_2 = from_at + stride;
@@ -377,9 +377,9 @@ void tw_rhs_pack_q8_0_qsi8c32p16x4_avx2(const tw_pack_args* args) {
             _mm256_storeu_si256((__m256i *)sums_at, _mm256_castps_si256(v_69));
             from_at = row_8 + stride;
             packed_at_2 += 32;
-            sums_at += 32;
             scales_2 += 16;
             s_2 += 16;
+            sums_at += 32;
           }
           from += 34;
           packed_2 += 544;

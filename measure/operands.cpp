@@ -89,6 +89,25 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   return w;
 }
 
+std::vector<uint8_t> q4_1_rows(const Weights& weights) {
+  std::vector<uint8_t> rows;
+  const auto add_half = [&](uint32_t half) {
+    rows.push_back(static_cast<uint8_t>(half));
+    rows.push_back(static_cast<uint8_t>(half >> 8));
+  };
+  const size_t bytes = weights.block / 2;
+  for (size_t i = 0; i < weights.half_scales.size(); ++i) {
+    const uint8_t* codes = &weights.codes[i * bytes];
+    const auto code = [&](size_t k) { return ((codes[k / 2] >> (k % 2 * 4)) & 15U) ^ 8U; };
+    add_half(weights.half_scales[i]);
+    add_half(weights.half_scales[i] + (3U << 10) + 0x8000U);  // -8 of them
+    for (size_t k = 0; k < bytes; ++k) {
+      rows.push_back(static_cast<uint8_t>(code(k) | code(k + bytes) << 4));
+    }
+  }
+  return rows;
+}
+
 std::vector<float> random_values(size_t count) {
   std::vector<float> values(count);
   std::mt19937_64 random(2);

@@ -42,6 +42,14 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
   source.stride = weights.stride();
   source.scales = weights.scales.empty() ? nullptr : weights.scale_data();
   source.scale_count = weights.scales.size();
+  std::vector<uint8_t> rows;
+  if (tw_plan_rhs_layout(plan)->axes->minimums.type != TW_TYPE_NONE) {
+    rows = q4_1_rows(weights);
+    source.order = TW_Q4_1;
+    source.data = rows.data();
+    source.data_bytes = rows.size();
+    source.stride = rows.size() / weights.n;
+  }
   for (size_t s = 0; s < tilewright::rhs_slices(plan); ++s) {
     require(tw_pack_rhs(plan, &source, copies_.first(), bytes_, s), "packing the weights");
   }

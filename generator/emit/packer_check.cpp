@@ -29,11 +29,11 @@ void check_blocks(const Layout& layout) {
              "rows of panels as wide as vectors have no fields behind their blocks");
       continue;
     }
-    const bool in_block =
-        is_data || each.kind == FieldKind::scales || each.kind == FieldKind::zero_points;
-    expect(
-        layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
-        "columns have scales and zero points in each block, and sums and bias behind the blocks");
+    const bool in_block = is_data || each.kind == FieldKind::scales ||
+                          each.kind == FieldKind::zero_points || each.kind == FieldKind::minimums;
+    expect(layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
+           "columns have scales, zero points and minimums in each block, and sums and bias behind "
+           "the blocks");
   }
 }
 
@@ -41,12 +41,13 @@ void check_blocks(const Layout& layout) {
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
+  const bool has_minimums = field_index(layout, FieldKind::minimums) >= 0;
   const int sums = sums_index(layout);
   // Groups of the lhs are copied, as few as there are.
   expect(layout, layout.k_multiple % ((rhs ? 4 : 1) * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr, that of the lhs to one of kr");
-  expect(layout, data >= 0 && (!rhs || sums > data),
-         "a panel needs data, and on the rhs sums behind it");
+  expect(layout, data >= 0 && (!rhs || has_minimums || sums > data),
+         "a panel needs data, and on the rhs sums or minimums behind it");
 }
 
 /// Floats have no more than the bias behind them.

@@ -6,11 +6,14 @@
 //   out = clamp((f + float(negated_zero_point) * sum(scale_w * sum q)) * scale_a + bias)
 // where every "+" of a product is one fma. Columns with a zero point for every block have
 //   float(sum a q) - zero point * float(sum a)
-// in the place of float(sum a q).
+// in the place of float(sum a q). Columns with a minimum for every block, of code 0 what that and
+// half of all steps are worth, have
+//   f += (float(sum a q) * scale_w + (minimum + half * scale_w) * float(sum a)) * scale_a
 #include <fmt/format.h>
 
 #include <bit>
 
+#include "lower/splat.h"
 #include "lower/tile.h"
 #include "lower/widen.h"
 #include "model/operand_contract.h"
@@ -34,8 +37,10 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   const Value cursor = rhs[static_cast<size_t>(vector / t.rhs.rows)];
   const Length bytes = (t.b.isa().vector_bytes * bits(type)).divided(32);
   const Length at = block_field(*t.rhs.layout, kind) + bytes * (vector % t.rhs.rows);
-  const bool is_scale = kind == FieldKind::scales;
-  const std::string name = fmt::format("{}_{}", is_scale ? "scale" : "zero", vector);
+  const std::string name = fmt::format("{}_{}", kind == FieldKind::scales     ? "scale"
+                                                : kind == FieldKind::minimums ? "minimum"
+                                                                              : "zero",
+                                       vector);
   if (type == ElementType::f32) {
     return t.b.op(OpCode::load, {cursor}, {.offset = at}, name, Role::operand);
   }
@@ -91,10 +96,52 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
   return multiplier.start(t, starts);
 }
 
+/// Minus what code 0 is worth, of all the tile's columns.
+std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
+                                   const std::vector<Value>& scales) {
+  const auto half = static_cast<float>(1 << (bits(t.v.rhs.element) - 1));
+  const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(-half), "negated_half");
+  std::vector<Value> middles = block_columns(t, rhs, FieldKind::minimums);
+  for (size_t j = 0; j < middles.size(); ++j) {
+    const Value steps = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "steps", Role::operand);
+    middles[j] = t.b.op(OpCode::fsub, {steps, middles[j]}, {}, "middle", Role::operand);
+  }
+  return middles;
+}
+
+/// One block's sums of all rows and columns into the f32 accumulators, with minimums: they are
+/// scaled by columns first. Arguments as of add_block().
+std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multiplier,
+                                            const KState& at, const std::vector<Value>& sums,
+                                            const std::vector<Value>& acc) {
+  const std::vector<Value> scales = block_columns(t, at.rhs, FieldKind::scales);
+  const std::vector<Value> columns = multiplier.column_scales(t, scales);
+  const std::vector<Value> middles =
+      multiplier.column_scales(t, negated_middles(t, at.rhs, scales));
+  const std::vector<Value> reals = multiplier.reals(t, acc);
+  const std::vector<Value> negated =
+      multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
+  const std::vector<Value> rows =
+      multiplier.row_scales(t, all_in_block(t, at.lhs, FieldKind::scales));
+  std::vector<Value> totals = at.carried;
+  for (size_t i = 0; i < totals.size(); ++i) {
+    const Value codes = t.b.op(OpCode::fmul, {reals[i], columns[i]}, {}, "real", Role::operand);
+    const Value real =
+        t.b.op(OpCode::fma, {negated[i], middles[i], codes}, {}, "real", Role::operand);
+    totals[i] =
+        t.b.op(OpCode::fma, {real, rows[i], totals[i]}, {}, fmt::format("f_{}", i),
+               Role::accumulator);
+  }
+  return totals;
+}
+
 /// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
 /// wants it; `sums`: cursors of start_block().
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
                              const std::vector<Value>& sums, const std::vector<Value>& acc) {
+  if (field_index(*t.rhs.layout, FieldKind::minimums) >= 0) {
+    return add_block_above_minimums(t, multiplier, at, sums, acc);
+  }
   const std::vector<Value> columns =
       multiplier.column_scales(t, block_columns(t, at.rhs, FieldKind::scales));
   std::vector<Value> reals = multiplier.reals(t, acc);

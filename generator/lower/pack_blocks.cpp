@@ -17,18 +17,27 @@ int64_t piece_of(const Layout& layout) {
 struct SourceBlocks {
   int64_t bytes = 0;        ///< from piece to piece
   int64_t codes = 0;        ///< from a piece's start to its codes
+  int64_t minimums = 0;     ///< likewise, if it has some
   bool has_scales = false;  ///< a block begins with its scale
 };
 
 SourceBlocks blocks_of(const Layout& layout, const Source& source) {
-  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, false};
+  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, 0, false};
   const Part& block = std::get<Part>(source.axes.members.front());
-  return {block_bytes(source), start(block, FieldKind::data, 0).fixed / 8, true};
+  const auto offset = [&](FieldKind kind) {
+    return find_field(block, kind) == nullptr ? 0 : start(block, kind, 0).fixed / 8;
+  };
+  return {block_bytes(source), offset(FieldKind::data), offset(FieldKind::minimums), true};
 }
 
 /// Values of k in so many bytes of source.
 int64_t run_k(const Layout& layout) {
   return run_bytes * byte_codes(layout);
+}
+
+/// Blocks whose scales are gathered at a time.
+int64_t run_blocks(const Layout& layout) {
+  return has_long_blocks(layout) ? 1 : run_values / piece_of(layout);
 }
 
 int64_t offset_of(const Layout& layout, FieldKind kind) {
@@ -46,7 +55,7 @@ std::optional<Relayout> way_of(const Layout& layout, const Source& source, const
 }
 
 /// Where a vector of columns is in source and panel, piece by piece. Sums of long blocks' pieces
-/// are of codes; scales wait for all of them.
+/// are of codes; scales wait for all of them. Without sums: none.
 struct Cursors {
   Value source, packed, sums;
   Value scales = no_value, to_scales = no_value;
@@ -64,7 +73,8 @@ class BlocksPacker {
         offset_(layout.order.low_unsigned ? sums_.offset(b.constant(piece_of(layout))) : no_value),
         way_(way_of(layout, source, b.isa()).value()),
         mask_(relayout_mask(b, way_)),
-        scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
+        scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8),
+        has_sums_(field_index(layout, FieldKind::sums) >= 0) {}
 
   void pack(const PackRun& run, bool stream) {
     stride_ = run.stride;
@@ -138,7 +148,8 @@ class BlocksPacker {
     const std::vector<Value> totals = sums_.column_totals(carried, offset_);
     for (size_t j = 0; j < totals.size(); ++j) {
       const auto i = static_cast<int64_t>(j);
-      Cursors its{no_value, no_value, b_.add(at.sums, b_.isa().vector_bytes * i)};
+      Cursors its{no_value, no_value, no_value};
+      if (has_sums_) its.sums = b_.add(at.sums, b_.isa().vector_bytes * i);
       if (!is_long()) {
         its.scales = b_.add(at.scales, scale_bytes_ * i);
         its.to_scales = b_.add(at.to_scales, scale_bytes_ * i);
@@ -166,24 +177,25 @@ class BlocksPacker {
   /// A vector of them at a time.
   void column_vectors(const Cursors& first) {
     const Value count = b_.constant(layout_.panel.fixed / lanes());
-    std::vector<Value> inits = {first.source, first.packed, first.sums};
+    std::vector<Value> inits = {first.source, first.packed};
     if (!is_long()) inits.insert(inits.end(), {first.scales, first.to_scales});
+    if (has_sums_) inits.push_back(first.sums);
     b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
       std::vector<Value> rows = {at[0]};
       for (int64_t r = 1; r < lanes(); ++r) {
         rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
       }
       const Value sum = codes(rows, at[1]);
-      Cursors its{no_value, no_value, at[2]};
-      if (!is_long()) its.scales = at[3], its.to_scales = at[4];
+      Cursors its{no_value, no_value, has_sums_ ? at.back() : no_value};
+      if (!is_long()) its.scales = at[2], its.to_scales = at[3];
       keep(its, sum);
       std::vector<Value> next = {b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
-                                 b_.add(at[1], lanes() * layout_.order.kr, "to"),
-                                 b_.add(at[2], b_.isa().vector_bytes, "sums")};
+                                 b_.add(at[1], lanes() * layout_.order.kr, "to")};
       if (!is_long()) {
-        next.push_back(b_.add(at[3], scale_bytes_, "scales"));
-        next.push_back(b_.add(at[4], scale_bytes_, "to_scales"));
+        next.push_back(b_.add(at[2], scale_bytes_, "scales"));
+        next.push_back(b_.add(at[3], scale_bytes_, "to_scales"));
       }
+      if (has_sums_) next.push_back(b_.add(at.back(), b_.isa().vector_bytes, "sums"));
       return next;
     });
   }
@@ -204,13 +216,25 @@ class BlocksPacker {
     b_.op(OpCode::store, {at.sums, b_.op(OpCode::add, {sum, old}, {.bits = 32})});
   }
 
-  /// Copies scales, adds scale * sum to the columns' sums.
-  void scale(const Cursors& at, Value sum) {
-    const ElementType type = field_of(layout_, FieldKind::scales).type;
-    const Value packed = b_.op(OpCode::load, {at.scales}, {.bytes = scale_bytes_}, "scale");
+  /// Copies a vector of scales, or of what stands so many vectors of scales behind them.
+  Value copy_scales(const Cursors& at, int64_t from, int64_t to) {
+    const Value packed =
+        b_.op(OpCode::load, {at.scales}, {.offset = from * scale_bytes_, .bytes = scale_bytes_},
+              "scale");
     // A line that gets streamed stores and others too is written twice.
     const bool stream = stream_ && b_.isa().has(OpCode::store_stream, 0, scale_bytes_);
-    b_.op(stream ? OpCode::store_stream : OpCode::store, {at.to_scales, packed});
+    b_.op(stream ? OpCode::store_stream : OpCode::store, {at.to_scales, packed},
+          {.offset = to * scale_bytes_});
+    return packed;
+  }
+
+  /// Copies scales, and minimums, adds scale * sum to the columns' sums.
+  void scale(const Cursors& at, Value sum) {
+    const ElementType type = field_of(layout_, FieldKind::scales).type;
+    const Value packed = copy_scales(at, 0, 0);
+    const int64_t vectors = layout_.panel.fixed / lanes();
+    if (!has_sums_) copy_scales(at, run_blocks(layout_) * vectors, vectors);
+    if (!has_sums_) return;
     const Value real = widened(b_, packed, type);
     const Value old = b_.op(OpCode::load, {at.sums});
     const Value codes = b_.op(OpCode::cvt_i32_f32, {sum});
@@ -226,6 +250,7 @@ class BlocksPacker {
   Relayout way_;
   Value mask_;
   int64_t scale_bytes_;  ///< of a vector of columns
+  bool has_sums_;        ///< else there are minimums
   Value stride_ = no_value;
   bool stream_ = false;
 };
@@ -243,10 +268,12 @@ class BlockPanelPacker {
         stride_(b.arg(ArgField::pack_source_stride)),
         panel_(b.constant(layout.panel.fixed)),
         scale_bits_(bits(field_of(layout, FieldKind::scales).type)),
-        copy_(b.scratch(layout.panel.fixed *
-                        (run_pieces() * source_.bytes + run_scales() * scale_bits_ / 8 + 4))),
+        has_minimums_(field_index(layout, FieldKind::minimums) >= 0),
+        gathered_bytes_(run_blocks(layout) * layout.panel.fixed * scale_bits_ / 8),
+        copy_(b.scratch(layout.panel.fixed * (run_pieces() * source_.bytes + 4) +
+                        gathered_bytes_ * (has_minimums_ ? 2 : 1))),
         scales_(b.add(copy_, run_pieces() * layout.panel.fixed * source_.bytes, "scales")),
-        sums_(b.add(scales_, run_scales() * layout.panel.fixed * scale_bits_ / 8, "block_sums")) {}
+        sums_(b.add(scales_, gathered_bytes_, "block_sums")) {}
 
   [[nodiscard]] bool streams() const {
     const int64_t aligned = b_.isa().vector_bytes.fixed;
@@ -280,9 +307,6 @@ class BlockPanelPacker {
 
  private:
   [[nodiscard]] int64_t run_pieces() const { return run_values / piece_of(layout_); }
-  /// Blocks whose scales are gathered at a time.
-  [[nodiscard]] int64_t run_scales() const { return has_long_blocks(layout_) ? 1 : run_pieces(); }
-
   /// The rows of a panel.
   struct Way {
     Value rows, missing;  ///< those that exist, and those that do not
@@ -298,7 +322,7 @@ class BlockPanelPacker {
     const Value blocks = b_.op(OpCode::idiv, {b_.arg(ArgField::pack_k), block}, {}, "blocks");
     const int64_t columns = layout_.panel.fixed;
     b_.loop("block", blocks, first, [&](const std::vector<Value>& now) {
-      gather(now[1], way, b_.constant(1));
+      gather(now[1], way, b_.constant(1), scales_);
       b_.op(OpCode::fill_bytes, {sums_, b_.constant(0), b_.constant(columns * 4)});
       pack_runs(way, over(b_, block, piece_of(layout_)), now, sums_);
       const Value to_scales = plus(b_, {now[3], codes}, "to_scales");
@@ -319,7 +343,10 @@ class BlockPanelPacker {
     b_.stepped_loop("run", pieces, run_pieces(), inits, [&](const std::vector<Value>& now) {
       const Value count =
           smaller(b_, {b_.op(OpCode::isub, {pieces, now[0]}), b_.constant(run_pieces())}, "count");
-      if (!is_long) gather(now[4], way, count);
+      if (!is_long) gather(now[4], way, count, scales_);
+      if (has_minimums_) {
+        gather(b_.add(now[4], source_.minimums), way, count, b_.add(scales_, gathered_bytes_));
+      }
       const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
       b_.branch(way.missing, Compare::not_equal, zero, [&] { copy(now[1], way.rows, row_bytes); });
       PackRun run;
@@ -343,15 +370,15 @@ class BlockPanelPacker {
     });
   }
 
-  /// Scales of so many blocks, block by block.
-  void gather(Value from, const Way& way, Value count) const {
+  /// Scales, or minimums, of so many blocks, block by block.
+  void gather(Value from, const Way& way, Value count, Value to) const {
     const int64_t bytes = scale_bits_ / 8;
     const int64_t pitch = source_.has_scales ? source_.bytes : bytes;
     const Value all = times(b_, count, layout_.panel.fixed * bytes);
     b_.branch(way.rows, Compare::below, panel_, [&] {
-      b_.op(OpCode::fill_bytes, {scales_, b_.constant(0), all});
+      b_.op(OpCode::fill_bytes, {to, b_.constant(0), all});
     });
-    b_.loop("scales", way.rows, {from, scales_}, [&](const std::vector<Value>& row) {
+    b_.loop("scales", way.rows, {from, to}, [&](const std::vector<Value>& row) {
       b_.loop("scale", count, {row[0], row[1]}, [&](const std::vector<Value>& at) {
         const Value scale = b_.op(OpCode::load_scalar, {at[0]}, {.bits = scale_bits_}, "scale");
         b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
@@ -376,6 +403,8 @@ class BlockPanelPacker {
   BlocksPacker blocks_;
   Value nothing_, stride_, panel_;
   int scale_bits_;
+  bool has_minimums_;
+  int64_t gathered_bytes_;  ///< of the blocks whose scales are gathered; minimums stand behind them
   Value copy_, scales_;
   Value sums_;  ///< of the codes of a long block, i32
 };

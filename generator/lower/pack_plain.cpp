@@ -139,9 +139,10 @@ class PlainPacker {
     });
   }
 
-  /// All values of a row. Returns their sum, if there are sums.
+  /// All values of a row. Returns their sum, unless they are floats.
   [[nodiscard]] Value move_row(const Row& row, const PanelPlaces& places, Value count) const {
-    Value sum = places.sums != no_value ? number(b_, 0, "sum") : no_value;
+    const bool sums = places.sums != no_value || layout_.block != 0;
+    Value sum = sums ? number(b_, 0, "sum") : no_value;
     if (element_bits() < 8 && to_.axes.back().dim == Dim::k) {
       const Value whole = move_bytes(row.from, row.to, count, sum);
       move_values(row.from, row.to, whole, b_.op(OpCode::isub, {count, whole}), sum);
@@ -169,7 +170,8 @@ class PlainPacker {
   }
 
   void keep_sum(const PanelPlaces& places, const Row& row, Value first_k, Value sum) const {
-    const Value at = plus(b_, {places.sums, times(b_, row.number, 4)}, "at");
+    Value at = no_value;
+    if (places.sums != no_value) at = plus(b_, {places.sums, times(b_, row.number, 4)}, "at");
     if (layout_.block == 0) return add_sum(at, sum);
     const Value scales = block(places, first_k, FieldKind::scales);
     scale(at, sum, first_k, row.number, row.column, scales);
@@ -319,7 +321,7 @@ class PlainPacker {
     b_.op(OpCode::store_scalar, {at, plus(b_, {old, more})}, {.bits = 32});
   }
 
-  /// Copies a block's scale, adds scale * sum.
+  /// Copies a block's scale, and what stands behind it; adds scale * sum, unless `at` is none.
   void scale(Value at, Value sum, Value first_k, Value row, Value column, Value scales) const {
     const ElementType type = field_of(layout_, FieldKind::scales).type;
     const int64_t bytes = bits(type) / 8;
@@ -335,6 +337,12 @@ class PlainPacker {
     if (field_index(layout_, FieldKind::zero_points) >= 0) {
       keep_zero_point(plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), first_k, column);
     }
+    if (field_index(layout_, FieldKind::minimums) >= 0) {
+      const Value minimum = block_field(FieldKind::minimums, column, first_k, "minimum_from");
+      b_.op(OpCode::copy_bytes, {plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), minimum,
+                                 b_.constant(bytes)});
+    }
+    if (at == no_value) return;
     const Value real = widened(b_, kept, type);
     const Value codes = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
     const Value old = b_.op(OpCode::load, {at}, {}, "old");

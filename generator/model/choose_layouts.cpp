@@ -98,7 +98,7 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
   const Field sums = sums_field(isa, wants, panels, block);
   layout.fields = {data};
-  if (wants.low_unsigned || (block != 0 && rhs.has_zero_point)) {
+  if (wants.low_unsigned || (block != 0 && (rhs.has_zero_point || rhs.has_minimums))) {
     const bool first = starts_are_vectors(isa, wants, block);
     layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
@@ -134,6 +134,7 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
                      {FieldKind::scales, panels.scales, 1, 1, true},
                      {FieldKind::sums, ElementType::f32, 1, 1, false},
                      bias};
+    if (format.has_minimums) layout.fields[2] = {FieldKind::minimums, panels.scales, 1, 1, true};
     if (format.has_zero_point) {
       layout.fields.insert(layout.fields.begin() + 2,
                            {FieldKind::zero_points, panels.scales, 1, 1, true});
@@ -299,11 +300,12 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract = own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
                                         : kleidiai_contract(lhs, rhs, technique, isa);
-  if (block != 0 && rhs.has_zero_point && technique == Technique::outer) {
+  const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
+  if (block != 0 && takes_sums && technique == Technique::outer) {
     throw std::invalid_argument(
-        fmt::format("zero points in blocks are not possible with technique {} on {}: its "
+        fmt::format("{} in blocks are not possible with technique {} on {}: its "
                     "activations keep no sums of blocks that it could take them with",
-                    name(technique), isa.name));
+                    rhs.has_minimums ? "minimums" : "zero points", name(technique), isa.name));
   }
   Panels panels = wanted;
   if (panels.kr == 0) panels.kr = contract.kr.front();

@@ -47,7 +47,7 @@ int bits(ElementType type) {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
-      // name, element, scales, zero point, quantized on the fly, block
+      // name, element, scales, zero point, quantized on the fly, block, minimums
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
       {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
@@ -58,6 +58,7 @@ const std::vector<Format>& formats() {
       {"qsi8c32", ElementType::i8, Granularity::block, false, false, 32},
       {"qai4c32", ElementType::i4, Granularity::block, true, false, 32},
       {"qai8c32", ElementType::i8, Granularity::block, true, false, 32},
+      {"qmi4c32", ElementType::i4, Granularity::block, false, false, 32, true},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
@@ -85,12 +86,15 @@ bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_channel = rhs.scales == Granularity::channel;
   if (is_float(lhs) && is_packed(lhs)) return rhs.element == lhs.element;
   const bool by_block = rhs.scales == Granularity::block && !rhs.quantized_on_the_fly;
-  if (is_float(lhs)) return is_float(rhs) || by_block || (by_channel && !rhs.has_zero_point);
+  const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
+  if (is_float(lhs)) {
+    return is_float(rhs) || (by_block && !rhs.has_minimums) || (by_channel && !takes_sums);
+  }
   if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
   if (is_static(lhs)) return by_channel;
   if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;
-  // Zero points of blocks are taken with what a row's block adds up to.
-  return lhs.quantized_on_the_fly && (lhs.scales == Granularity::block || !rhs.has_zero_point);
+  // Zero points and minimums of blocks are taken with what a row's block adds up to.
+  return lhs.quantized_on_the_fly && (lhs.scales == Granularity::block || !takes_sums);
 }
 
 std::string_view output_name(ElementType dst) {

@@ -22,6 +22,8 @@ struct Format {
   bool has_zero_point;        ///< asymmetric; weights: a float with each scale, in units of codes
   bool quantized_on_the_fly;  ///< an LHS that its packer quantizes from floats
   int block;                  ///< default block length (values along k), 0: no blocks
+  /// A block has its lowest code's value beside its scale: minimum + scale * (code - lowest code).
+  bool has_minimums = false;
 };
 
 /// Floats, without scales: multiplied as they are, sums are floats.

@@ -22,8 +22,8 @@ enum class FieldKind {
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
                 ///< of their blocks of the scales' type
   scales,       ///< f32, f16 or bf16
-  minimums,  ///< of sources: what a block's lowest code is worth, to which scale * (code - lowest
-             ///< code) is added; without, a code is worth scale * code
+  minimums,  ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
+             ///< added; without, a code is worth scale * code
   bias       ///< f32; i32: of static activations, less their zero point times the column's sum of
              ///< codes
 };

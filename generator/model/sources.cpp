@@ -15,9 +15,10 @@ bool has_values(const Source& source) {
 }
 
 /// Whether its codes, or floats, are those of a layout without blocks or with blocks of such
-/// length.
-bool has_codes(const Source& source, ElementType type, int64_t block) {
-  if (data_of(source).type != type || find_field(source.axes, FieldKind::minimums)) return false;
+/// length, and with minimums or without.
+bool has_codes(const Source& source, ElementType type, int64_t block, bool minimums) {
+  const bool has_minimums = find_field(source.axes, FieldKind::minimums) != nullptr;
+  if (data_of(source).type != type || has_minimums != minimums) return false;
   // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
   const int64_t own = block_of(source);
   return own != 0 ? own == block : block == 0 || !rows_are_k(source);
@@ -80,7 +81,7 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    if (!converts && !has_codes(source, format.element, format.block)) continue;
+    if (!converts && !has_codes(source, format.element, format.block, format.has_minimums)) continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -91,7 +92,8 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   const Source* found = nullptr;
   for (const Source& source : sources()) {
     if (source.name != name) continue;
-    if (has_codes(source, layout.element, layout.block)) {
+    const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
+    if (has_codes(source, layout.element, layout.block, minimums)) {
       const bool fits = block_of(source) == 0 || field_axes(source.axes, FieldKind::scales).type ==
                                                      field_of(layout, FieldKind::scales).type;
       return fits ? &source : nullptr;

@@ -18,7 +18,14 @@ struct Registration;
 enum Status { allocation_failed = -2, failed = -1, success = 0 };
 
 /// Numbers of types stand in model files, so that they never change.
-enum TensorType { type_f32 = 0, type_f16 = 1, type_q4_0 = 2, type_q8_0 = 8, type_i32 = 26 };
+enum TensorType {
+  type_f32 = 0,
+  type_f16 = 1,
+  type_q4_0 = 2,
+  type_q4_1 = 3,
+  type_q8_0 = 8,
+  type_i32 = 26
+};
 
 struct Buffer;
 

@@ -114,11 +114,12 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
                    row->name, tw_type_text(row->axes.data.type), layout->text,
                    tw_type_text(layout->axes->data.type));
   }
+  const bool minimums = row->axes.minimums.type != TW_TYPE_NONE;
   if (row->axes.minimums.type != layout->axes->minimums.type) {
     return tw_fail(TW_UNSUPPORTED,
-                   "tw_unpack_rhs: target.order is %s, whose blocks have minimums; layout %s keeps "
-                   "none",
-                   row->name, layout->text);
+                   "tw_unpack_rhs: target.order is %s, whose blocks have %s; layout %s keeps %s",
+                   row->name, minimums ? "minimums" : "no minimums", layout->text,
+                   minimums ? "none" : "some");
   }
   const tw_field* scales = &layout->axes->scales;
   if (row->block != 0 && (row->block != layout->block || row->axes.scales.type != scales->type ||
@@ -176,7 +177,17 @@ static values packed_values(const tw_plan* plan, const tw_field* field) {
   return made;
 }
 
-/* Codes or floats, and scales that stand among them. */
+/* One value for each of a source's blocks, where it stands among the codes. */
+static void unpack_inside(const tw_plan* plan, const void* packed, const tw_field* packed_field,
+                          const tw_source* row, const tw_field* field, void* target,
+                          int64_t row_bits, const coordinates* n) {
+  const values from = packed_values(plan, packed_field);
+  const values to = {field, row->axes.rows, row_bits, 1, 0};
+  const coordinates blocks = {TW_DIM_K, 0, row->block, plan->k / row->block};
+  move_values(&from, packed, &to, target, n, &blocks);
+}
+
+/* Codes or floats, and scales and minimums that stand among them. */
 static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_target* target,
                         const tw_source* row, const coordinates* n) {
   const int64_t row_bits = (int64_t)target->stride * 8;
@@ -187,10 +198,10 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   const coordinates each = {TW_DIM_K, 0, 1, plan->k};
   move_values(&from, packed, &to, target->data, n, &each);
   if (row->block == 0) return;
-  const values scales = packed_values(plan, &plan->rhs->axes->scales);
-  const values inside = {&row->axes.scales, row->axes.rows, row_bits, 1, 0};
-  const coordinates blocks = {TW_DIM_K, 0, row->block, plan->k / row->block};
-  move_values(&scales, packed, &inside, target->data, n, &blocks);
+  const tw_axes* axes = plan->rhs->axes;
+  unpack_inside(plan, packed, &axes->scales, row, &row->axes.scales, target->data, row_bits, n);
+  if (row->axes.minimums.type == TW_TYPE_NONE) return;
+  unpack_inside(plan, packed, &axes->minimums, row, &row->axes.minimums, target->data, row_bits, n);
 }
 
 /* One value per column, or with a block one for each of its blocks, in rows `stride` bytes apart;

@@ -26,7 +26,8 @@ static int8_t lhs_codes[MOST_M * MOST_K];
 static int32_t code_bias[N];
 static unsigned char output[MOST_M * N * sizeof(float)]; /* of the kernel's type */
 static unsigned char weights[N * MOST_K * 4], block_scales[N * MOST_K * 4];
-static unsigned char block_zeros[N * MOST_K * 4];
+static unsigned char block_zeros[N * MOST_K * 4]; /* zero points, or minimums */
+static unsigned char q4_1_rows[N * MOST_K / 32 * 20];
 static double values[N * MOST_K]; /* what the weights mean */
 static int failures, comparisons;
 
@@ -36,6 +37,10 @@ static int is_static(const problem *p) {
 
 static int has_zero_points(const problem *p) {
   return p->kernel->rhs->axes->zero_points.type != TW_TYPE_NONE;
+}
+
+static int has_minimums(const problem *p) {
+  return p->kernel->rhs->axes->minimums.type != TW_TYPE_NONE;
 }
 
 static unsigned random_bits(void) {
@@ -141,15 +146,44 @@ static void make_weights(const problem *p) {
         scale = make_scale(layout->block_scales, block_scales + index * scale_bytes);
         if (has_zero_points(p))
           zero = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
+        if (has_minimums(p)) /* scale * (code - zero) is minimum + scale * (code + 8) */
+          zero = -8 - make_scale(layout->block_scales, block_zeros + index * scale_bytes) / scale;
       }
       *value = scale * (make_code(bits, column, k, p->k) - zero);
     }
   }
 }
 
+/* ggml's blocks: a scale, a minimum, then 32 codes that count up from it, two 16 apart a byte. */
+static void write_q4_1_rows(const problem *p) {
+  for (size_t i = 0; i < N * p->k / 32; ++i) {
+    const unsigned char *from = weights + 16 * i;
+    unsigned char *to = q4_1_rows + 20 * i;
+    memcpy(to, block_scales + 2 * i, 2);
+    memcpy(to + 2, block_zeros + 2 * i, 2);
+    for (size_t k = 0; k < 16; ++k) {
+      const unsigned low = from[k / 2] >> k % 2 * 4 & 15, high = from[8 + k / 2] >> k % 2 * 4 & 15;
+      to[4 + k] = (unsigned char)((low | high << 4) ^ 0x88);
+    }
+  }
+}
+
+static tw_rhs_source q4_1_source(const problem *p) {
+  tw_rhs_source source = {.size = sizeof source};
+  write_q4_1_rows(p);
+  source.order = TW_Q4_1;
+  source.data = q4_1_rows;
+  source.data_bytes = sizeof q4_1_rows;
+  source.stride = p->k / 32 * 20;
+  source.bias = bias;
+  source.bias_count = N;
+  return source;
+}
+
 static tw_rhs_source source_of(const problem *p) {
   const tw_layout *layout = p->kernel->rhs;
   tw_rhs_source source = {.size = sizeof source};
+  if (has_minimums(p)) return q4_1_source(p);
   source.order = TW_NXK;
   source.data = weights;
   source.data_bytes = sizeof weights;

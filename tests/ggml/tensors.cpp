@@ -32,6 +32,8 @@ void set_row(std::mt19937& random, const WeightType& type, uint8_t* row, size_t 
       const uint16_t half = random_half(random);
       std::memcpy(row, &half, sizeof half);
       for (size_t b = 2; b < type.block_bytes; ++b) row[b] = static_cast<uint8_t>(random());
+      const uint16_t minimum = random_half(random);
+      if (type.number == type_q4_1) std::memcpy(row + 2, &minimum, sizeof minimum);
     }
     row += type.block_bytes;
   }
@@ -80,9 +82,11 @@ std::vector<float> row_of(const OwnTensor& weights, size_t row) {
     if (type.number == type_f32) std::memcpy(&values[i], start, sizeof(float));
     if (type.number == type_f16) values[i] = scale;
     if (type.number == type_q8_0) values[i] = scale * static_cast<int8_t>(start[2 + i % 32]);
-    if (type.number == type_q4_0) {
-      const int code = start[2 + i % 16] >> (i % 32 / 16 * 4) & 15;
-      values[i] = scale * static_cast<float>(code - 8);
+    const auto nibble = [&](size_t first) { return start[first + i % 16] >> (i % 32 / 16 * 4) & 15; };
+    if (type.number == type_q4_0) values[i] = scale * static_cast<float>(nibble(2) - 8);
+    if (type.number == type_q4_1) {
+      std::memcpy(&half, start + 2, sizeof half);
+      values[i] = scale * static_cast<float>(nibble(4)) + from_half(half);
     }
   }
   return values;

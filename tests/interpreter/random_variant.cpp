@@ -193,6 +193,11 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
       codes.rhs_zeros.push_back(rounded_to(type, random_real(random, -most, most)));
     }
   }
+  codes.half = static_cast<int>(half);
+  for (size_t i = 0; variant.family.rhs->has_minimums && i < codes.n * codes.blocks(); ++i) {
+    const std::string type(name(field_of(variant.rhs, FieldKind::minimums).type));
+    codes.rhs_minimums.push_back(rounded_to(type, random_real(random, -0.25F, 0.125F)));
+  }
   if (is_float(*variant.family.lhs)) codes.lhs_scales.assign(codes.m, 1);
   if (is_float(*variant.family.lhs) && codes.block != 0) {
     // Of weights that are made with these, too.

@@ -96,6 +96,14 @@ float zero_point(Values values, size_t column, int bits, Random& random) {
   return values == Values::zeros || column % 5 == 0 ? 0 : random.real(-half - 0.5F, half - 0.5F);
 }
 
+/// Of the lowest code: mostly below zero.
+float minimum_value(Values values, size_t column, float scale, Random& random) {
+  const float special[] = {NAN, 0, INFINITY, -1, -INFINITY, 6e4F};
+  if (values == Values::not_finite && column % 7 < 6) return special[column % 7];
+  if (values == Values::zeros || column % 5 == 0) return 0;
+  return scale * random.real(-16, 2);
+}
+
 }  // namespace
 
 std::string to_string(const Case& test) {
@@ -117,9 +125,11 @@ std::string scale_type(const tw_layout& rhs) {
 }
 
 Scaling scaling_of(const tw_kernel& kernel) {
+  const tw_axes* axes = kernel.rhs->axes;
   return {kernel.rhs->block, scales_of(read_layout(kernel.lhs->text)).per_block,
           scale_type(*kernel.rhs), static_cast<int>(kernel.rhs->data_bits),
-          kernel.rhs->axes != nullptr && kernel.rhs->axes->zero_points.type != TW_TYPE_NONE};
+          axes != nullptr && axes->zero_points.type != TW_TYPE_NONE,
+          axes != nullptr && axes->minimums.type != TW_TYPE_NONE};
 }
 
 Matmul make_operands(const Case& test, const Scaling& scaling) {
@@ -148,6 +158,10 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
   for (size_t i = 0; scaling.zero_points && i < test.n * blocks; ++i) {
     const float zero = zero_point(test.values, i / blocks, scaling.weight_bits, random);
     problem.zeros.push_back(rounded_to(scaling.type, zero));
+  }
+  for (size_t i = 0; scaling.minimums && i < test.n * blocks; ++i) {
+    const float minimum = minimum_value(test.values, i / blocks, problem.scales[i], random);
+    problem.minimums.push_back(rounded_to(scaling.type, minimum));
   }
   if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;
   if (test.clamp == Clamp::upper || test.clamp == Clamp::both) problem.max = 0.5F;

@@ -57,6 +57,7 @@ struct Scaling {
   std::string type = "f32";  ///< of weight scales
   int weight_bits = 4;
   bool zero_points = false;  ///< of columns, one with each scale
+  bool minimums = false;     ///< likewise
 };
 Scaling scaling_of(const tw_kernel& kernel);
 /// "f32", "f16", "bf16": of a packed rhs.

@@ -350,7 +350,7 @@ std::vector<uint8_t> output_bytes(const Case& test, const Output& out) {
 }
 
 const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, const Case& test) {
-  if (!test.kxn) return packers.nxk;
+  if (!test.kxn && packers.nxk != nullptr) return packers.nxk;
   if (kernel.rhs->block == 0) return packers.kxn;
   // Where there is a packer of ggml's rows it is tried.
   return packers.ggml != nullptr ? packers.ggml : packers.nxk;

@@ -35,13 +35,17 @@ std::vector<uint8_t> code_bytes(size_t rows, size_t columns, At at) {
 }
 
 /// Rows of ggml's Q4_0: a scale of f16, then the codes of 32 values, the first 16 in low nibbles.
-/// Of Q8_0: the codes as bytes.
+/// Of Q4_1: a minimum behind the scale. Of Q8_0: the codes as bytes.
 std::vector<uint8_t> ggml_rows(const Matmul& problem, size_t bits) {
   std::vector<uint8_t> bytes;
+  const auto add_half = [&](float value) {
+    const uint32_t half = float_bits("f16", value);
+    bytes.push_back(static_cast<uint8_t>(half));
+    bytes.push_back(static_cast<uint8_t>(half >> 8));
+  };
   for (size_t i = 0; i < problem.rhs.size(); i += 32) {
-    const uint32_t scale = float_bits("f16", problem.scales[i / 32]);
-    bytes.push_back(static_cast<uint8_t>(scale));
-    bytes.push_back(static_cast<uint8_t>(scale >> 8));
+    add_half(problem.scales[i / 32]);
+    if (!problem.minimums.empty()) add_half(problem.minimums[i / 32]);
     if (bits == 8) {
       bytes.insert(bytes.end(), problem.rhs.begin() + static_cast<ptrdiff_t>(i),
                    problem.rhs.begin() + static_cast<ptrdiff_t>(i + 32));

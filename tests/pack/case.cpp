@@ -119,14 +119,20 @@ void add_scales(const PackCase& c, const LayoutText& layout, std::mt19937& rando
   codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
 }
 
-/// Rows of ggml's Q4_0 or Q8_0.
+bool has_minimums(const LayoutText& layout) {
+  return std::any_of(layout.fields.begin(), layout.fields.end(),
+                     [](const FieldText& field) { return field.kind == "minimums"; });
+}
+
+/// Rows of ggml's Q4_0, Q4_1 or Q8_0.
 OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937& random,
                        Source& source) {
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   add_scales(c, layout, random, source, codes);
   source.scales.clear();
   const size_t blocks = c.k / 32;
-  const size_t bytes = 2 + 32 * layout.bits / 8;
+  const size_t header = has_minimums(layout) ? 4 : 2;
+  const size_t bytes = header + 32 * layout.bits / 8;
   source.stride = blocks * bytes + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + blocks * bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
@@ -135,9 +141,11 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937
       uint8_t* block = source.bytes.data() + r * source.stride + b * bytes;
       const uint32_t bits = float_bits("f16", codes.scales[r * blocks + b]);
       std::memcpy(block, &bits, 2);
+      block[3] &= header == 4 ? 0xbf : 0xff;  // a finite minimum
+      if (header == 4) codes.minimums.push_back(half_at(block + 2));
       for (size_t k = 0; k < 32; ++k) {
-        const int nibble = block[2 + k % 16] >> (k / 16 * 4) & 15;
-        const int code = layout.bits == 4 ? nibble - 8 : static_cast<int8_t>(block[2 + k]);
+        const int nibble = block[header + k % 16] >> (k / 16 * 4) & 15;
+        const int code = layout.bits == 4 ? nibble - 8 : static_cast<int8_t>(block[header + k]);
         codes.codes.push_back(static_cast<int8_t>(code));
       }
     }

@@ -29,6 +29,8 @@ constexpr struct {
 
 /// By its definition.
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
+  const bool minimums = layout.axes->minimums.type != TW_TYPE_NONE;
+  if (minimums || order == TW_Q4_1) return minimums && order == TW_Q4_1;
   if (order == TW_NXK || order == TW_KXN) return true;
   if (order == TW_NXK_BF16) return layout.type == TW_BF16;
   const bool is_ggml = layout.block == 32 && layout.block_scales == TW_SCALES_F16 &&
@@ -88,6 +90,9 @@ struct Weights {
     if (order == TW_Q4_0) {
       return (row[k / 32 * 18 + 2 + k % 16] >> (k % 32 / 16 * 4) & 15U) ^ 8U;
     }
+    if (order == TW_Q4_1) {
+      return (row[k / 32 * 20 + 4 + k % 16] >> (k % 32 / 16 * 4) & 15U) ^ 8U;
+    }
     if (order == TW_Q8_0) return row[k / 32 * 34 + 2 + k % 32];
     const size_t at = order == TW_KXN ? column : k;
     if (bits < 8) {
@@ -107,6 +112,12 @@ struct Weights {
     uint32_t value = 0;
     std::memcpy(&value, at, orders[order].block != 0 ? 2 : scale_bytes);
     return value;
+  }
+
+  /// Of an order that has some, behind the scales.
+  [[nodiscard]] uint32_t minimum(size_t column, size_t block) const {
+    const uint8_t* at = data->data() + column * stride + block * orders[order].block_bytes + 2;
+    return at[0] | static_cast<uint32_t>(at[1]) << 8;
   }
 
   /// What has no weight: between rows, and the rest of a last byte.
@@ -217,6 +228,9 @@ std::string difference(const Weights& given, size_t column, const Weights& found
     for (size_t b = 0; b < blocks; ++b) {
       if (given.scale(column + n, b) != found.scale(n, b)) {
         return "scale " + std::to_string(b) + where;
+      }
+      if (given.order == TW_Q4_1 && given.minimum(column + n, b) != found.minimum(n, b)) {
+        return "minimum " + std::to_string(b) + where;
       }
     }
     if (std::memcmp(&given.bias[4 * (column + n)], &found.bias[4 * n], 4) != 0) {

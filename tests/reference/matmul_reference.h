@@ -24,6 +24,8 @@ struct Codes {
   std::vector<int8_t> rhs;           ///< [n][k]
   std::vector<float> rhs_scales;     ///< [n][blocks]
   std::vector<float> rhs_zeros;      ///< [n][blocks], or none: zero points, in units of codes
+  std::vector<float> rhs_minimums;   ///< [n][blocks], or none: what a block's code -half is worth
+  int half = 8;                      ///< with minimums: minus the lowest code
   std::vector<float> bias;           ///< [n]
   std::vector<float> old;            ///< [m][n], what outputs are added to; or none
   float min = -INFINITY;
@@ -56,6 +58,22 @@ inline int32_t dot(const Codes& in, size_t row, size_t column, size_t begin, siz
   return products - in.zero_points[row] * codes;
 }
 
+/// Sum of a row's codes over a block.
+inline float sum_of_block(const Codes& in, size_t row, size_t block) {
+  int32_t sum = 0;
+  for (size_t i = block * in.block; i < (block + 1) * in.block; ++i) {
+    sum += in.lhs[row * in.k + i];
+  }
+  return static_cast<float>(sum);
+}
+
+/// A block's sum in units of the row's scale: products of codes, and of what code 0 is worth.
+inline float add_minimum(const Codes& in, size_t column, size_t block, float sum, float row_sum) {
+  const size_t at = column * in.blocks() + block;
+  const float steps = in.rhs_scales[at] * static_cast<float>(-in.half);
+  return std::fma(-row_sum, steps - in.rhs_minimums[at], sum * in.rhs_scales[at]);
+}
+
 /// Sums of the blocks' products, scaled one after the other. Zero points are left out, as if they
 /// were 0; what that adds up to is taken back at the end.
 inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
@@ -69,11 +87,13 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
     const int32_t products =
         dot(in, row, column, b * in.block, (b + 1) * in.block) + in.zero_points[row] * codes;
     auto sum = static_cast<float>(high ? 16 * products : products);
+    const float taken = sum_of_block(in, row, b) * (high ? 16 : 1);
+    if (!in.rhs_minimums.empty()) {
+      sum = add_minimum(in, column, b, sum, taken);
+      total = std::fma(sum, in.lhs_scales[row * in.blocks() + b], total);
+      continue;
+    }
     if (!in.rhs_zeros.empty()) {
-      int32_t row_codes = 0;
-      for (size_t i = b * in.block; i < (b + 1) * in.block; ++i)
-        row_codes += in.lhs[row * in.k + i];
-      const auto taken = static_cast<float>(high ? 16 * row_codes : row_codes);
       sum = std::fma(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
     }
     float scale = scales[b];
@@ -127,6 +147,7 @@ struct Matmul {
   std::vector<int8_t> rhs;    ///< [n][k], codes
   std::vector<float> scales;  ///< [n][blocks]
   std::vector<float> zeros;   ///< as Codes::rhs_zeros
+  std::vector<float> minimums;  ///< as Codes::rhs_minimums
   std::vector<float> bias;    ///< [n]
   std::vector<float> old;     ///< as in Codes
   float min = -INFINITY;
@@ -163,6 +184,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.rhs = in.rhs;
   codes.rhs_scales = in.scales;
   codes.rhs_zeros = in.zeros;
+  codes.rhs_minimums = in.minimums;
   codes.bias = in.bias;
   codes.old = in.old;
   codes.min = in.min;

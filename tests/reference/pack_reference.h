@@ -18,7 +18,7 @@
 namespace tw::test {
 
 struct FieldText {
-  std::string kind;  ///< "data", "sums", "zeros", "scales", "bias"
+  std::string kind;  ///< "data", "sums", "zeros", "scales", "minimums", "bias"
   std::string type;  ///< "i32", "f32", "f16", "bf16"
   int factor = 1;    ///< stored are sums times it, scales divided by it
   int base = 0;      ///< stored are sums plus it
@@ -144,6 +144,7 @@ struct OperandCodes {
   std::vector<uint32_t> floats = {};   ///< [rows][k], instead of codes: the bits
   std::vector<int32_t> sums = {};      ///< [rows], instead of the bias
   std::vector<float> real_zeros = {};  ///< of a rhs, as the scales
+  std::vector<float> minimums = {};    ///< likewise
 };
 
 /// Byte within a panel's data, and bits below the code there.
@@ -221,6 +222,7 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   if (field.kind == "zeros" && field.type != "i32") {
     return float_bits(field.type, from.real_zeros[at]);
   }
+  if (field.kind == "minimums") return float_bits(field.type, from.minimums[at]);
   if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
   if (field.kind == "scales") {
     const float scale = from.scales[at];

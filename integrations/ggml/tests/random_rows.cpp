@@ -14,17 +14,32 @@ constexpr size_t kScaleBytes = 2;
 constexpr size_t kBell = 4096;
 
 size_t bytes_of_codes(StoredType type) {
-  return type == StoredType::q4_0 ? kBlock / 2 : kBlock;
+  return type == StoredType::q8_0 ? kBlock : kBlock / 2;
+}
+
+/// A scale, and of Q4_1 a minimum behind it.
+size_t bytes_before_codes(StoredType type) {
+  return type == StoredType::q4_1 ? 2 * kScaleBytes : kScaleBytes;
 }
 
 /// Scales around the one that gives codes of `size_of_codes` the size `size`. As in files that ggml
 /// quantized, half of them are negative; codes of Q4_0, from -8 to 7, so have no bias together.
-std::array<uint16_t, 64> scale_table(float size_of_codes, float size) {
-  std::array<uint16_t, 64> table;
+using ScaleTable = std::array<uint16_t, 64>;
+ScaleTable scale_table(float size_of_codes, float size) {
+  ScaleTable table;
   for (size_t i = 0; i < table.size(); ++i) {
     const float spread = 0.75F + 0.5F * static_cast<float>(i / 2) / 31.0F;
     const float scale = size / size_of_codes * spread;
     table[i] = test::half_bits(i % 2 == 0 ? scale : -scale);
+  }
+  return table;
+}
+
+/// Minimums with which codes from 0 to 15 have no bias.
+ScaleTable minimum_table(const ScaleTable& scales) {
+  ScaleTable table;
+  for (size_t i = 0; i < table.size(); ++i) {
+    table[i] = test::half_bits(-7.5F * test::half_value(scales[i]));
   }
   return table;
 }
@@ -34,7 +49,7 @@ std::array<uint16_t, 64> scale_table(float size_of_codes, float size) {
 size_t stored_bytes(StoredType type, size_t values) {
   if (type == StoredType::f32) return values * 4;
   if (type == StoredType::f16) return values * 2;
-  return values / kBlock * (kScaleBytes + bytes_of_codes(type));
+  return values / kBlock * (bytes_before_codes(type) + bytes_of_codes(type));
 }
 
 // Sums of twelve uniform values are as good as normal here, and the same with every library.
@@ -57,26 +72,34 @@ uint64_t RandomRows::next() {
 
 void RandomRows::fill(StoredType type, float size, std::vector<uint8_t>& values) {
   if (type == StoredType::q4_0) {
-    fill_blocks(bytes_of_codes(type), std::sqrt(21.5F), size, values);
+    fill_blocks(type, std::sqrt(21.5F), size, values);
+  } else if (type == StoredType::q4_1) {
+    fill_blocks(type, std::sqrt(21.25F), size, values);
   } else if (type == StoredType::q8_0) {
-    fill_blocks(bytes_of_codes(type), std::sqrt(127.0F * 128.0F / 3.0F), size, values);
+    fill_blocks(type, std::sqrt(127.0F * 128.0F / 3.0F), size, values);
   } else {
     fill_floats(type, size, values);
   }
 }
 
-void RandomRows::fill_blocks(size_t bytes_of_codes, float size_of_codes, float size,
+void RandomRows::fill_blocks(StoredType type, float size_of_codes, float size,
                              std::vector<uint8_t>& values) {
   const auto scales = scale_table(size_of_codes, size);
-  for (size_t at = 0; at < values.size(); at += kScaleBytes + bytes_of_codes) {
-    std::memcpy(&values[at], &scales[next() % scales.size()], kScaleBytes);
-    for (size_t code = 0; code < bytes_of_codes; code += sizeof(uint64_t)) {
-      const uint64_t bits = next();
-      std::memcpy(&values[at + kScaleBytes + code], &bits, sizeof bits);
+  const auto minimums = minimum_table(scales);
+  const size_t before = bytes_before_codes(type), codes = bytes_of_codes(type);
+  for (size_t at = 0; at < values.size(); at += before + codes) {
+    const size_t which = next() % scales.size();
+    std::memcpy(&values[at], &scales[which], kScaleBytes);
+    if (type == StoredType::q4_1) {
+      std::memcpy(&values[at + kScaleBytes], &minimums[which], kScaleBytes);
     }
-    if (bytes_of_codes < kBlock) continue;
-    for (size_t code = 0; code < bytes_of_codes; ++code) {  // Q8_0 has no -128
-      uint8_t& byte = values[at + kScaleBytes + code];
+    for (size_t code = 0; code < codes; code += sizeof(uint64_t)) {
+      const uint64_t bits = next();
+      std::memcpy(&values[at + before + code], &bits, sizeof bits);
+    }
+    if (codes < kBlock) continue;
+    for (size_t code = 0; code < codes; ++code) {  // Q8_0 has no -128
+      uint8_t& byte = values[at + before + code];
       if (byte == 0x80) byte = 0;
     }
   }

@@ -8,8 +8,8 @@
 
 namespace tw {
 
-/// F32, F16, Q8_0 and Q4_0, by their numbers in GGUF files.
-enum class StoredType : uint32_t { f32 = 0, f16 = 1, q4_0 = 2, q8_0 = 8 };
+/// F32, F16, Q8_0, Q4_0 and Q4_1, by their numbers in GGUF files.
+enum class StoredType : uint32_t { f32 = 0, f16 = 1, q4_0 = 2, q4_1 = 3, q8_0 = 8 };
 
 /// Bytes of so many values: whole blocks of 32 where the type has blocks.
 size_t stored_bytes(StoredType type, size_t values);
@@ -24,7 +24,7 @@ class RandomRows {
 
  private:
   uint64_t next();
-  void fill_blocks(size_t bytes_of_codes, float size_of_codes, float size,
+  void fill_blocks(StoredType type, float size_of_codes, float size,
                    std::vector<uint8_t>& values);
   void fill_floats(StoredType type, float size, std::vector<uint8_t>& values);
 

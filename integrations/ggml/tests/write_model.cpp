@@ -33,6 +33,7 @@ const std::map<std::string, Shape> shapes = {
     {"542m", {8, 2048, 32, 32, 5632, 32000}},
 };
 const std::map<std::string, StoredType> types = {{"q4_0", StoredType::q4_0},
+                                                 {"q4_1", StoredType::q4_1},
                                                  {"q8_0", StoredType::q8_0},
                                                  {"f16", StoredType::f16},
                                                  {"f32", StoredType::f32}};
@@ -252,7 +253,7 @@ int main(int argc, char** argv) {
   app.add_option("shape", shape, "tiny, tiny-moe or 542m")
       ->required()
       ->check(CLI::IsMember(tw::shapes));
-  app.add_option("type", type, "of its weights: q4_0, q8_0, f16 or f32")
+  app.add_option("type", type, "of its weights: q4_0, q4_1, q8_0, f16 or f32")
       ->required()
       ->check(CLI::IsMember(tw::types));
   app.add_option("file", file, "the GGUF file")->required();
