@@ -165,10 +165,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near(const tw_args* 
         const __m256 minimum_0 = _mm256_cvtph_ps(scale);
         scale = _mm_loadu_si128((const __m128i *)(rhs_panel_at + 304));
         const __m256 minimum_1 = _mm256_cvtph_ps(scale);
-        __m256 steps = _mm256_mul_ps(scale_0, negated_half);
-        const __m256 middle = _mm256_sub_ps(steps, minimum_0);
-        steps = _mm256_mul_ps(scale_1, negated_half);
-        const __m256 middle_2 = _mm256_sub_ps(steps, minimum_1);
+        __m256 half = _mm256_mul_ps(scale_0, negated_half);
+        const __m256 middle = _mm256_sub_ps(half, minimum_0);
+        half = _mm256_mul_ps(scale_1, negated_half);
+        const __m256 middle_2 = _mm256_sub_ps(half, minimum_1);
         __m256 real = _mm256_cvtepi32_ps(sum);
         const __m256 real_2 = _mm256_cvtepi32_ps(sum_2);
         __m256i sum_of_codes = _mm256_set1_epi32(tw_load_i32(lhs_panel_at + 32));

@@ -16,7 +16,7 @@
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  ymm0 mask  ymm1 ones  ymm2 f_0  ymm3 f_1  ymm4 raw_0 ...
 //  ymm5 lo_0 ...  ymm6 raw_1 ...  ymm7 lo_1 ...  ymm8 a_0 ...  ymm9 lo_1 ...  ymm10 a_0 ...
-//  ymm11 steps ...  ymm12 scale_row_0
+//  ymm11 half ...  ymm12 scale_row_0
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -226,9 +226,9 @@ L(k):
   vcvtph2ps ymm9, xmm9                                   // minimum_0
   vmovdqu xmm10, xmmword ptr [r14 + 304]                 // scale
   vcvtph2ps ymm10, xmm10                                 // minimum_1
-  vmulps ymm11, ymm6, ymm8                               // steps
+  vmulps ymm11, ymm6, ymm8                               // half
   vsubps ymm9, ymm11, ymm9                               // middle
-  vmulps ymm8, ymm7, ymm8                                // steps
+  vmulps ymm8, ymm7, ymm8                                // half
   vsubps ymm8, ymm8, ymm10                               // middle
   vcvtdq2ps ymm4, ymm4                                   // real
   vcvtdq2ps ymm5, ymm5                                   // real

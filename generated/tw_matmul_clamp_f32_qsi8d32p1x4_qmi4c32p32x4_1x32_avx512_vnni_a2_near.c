@@ -134,10 +134,10 @@ void tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near(const
         const __m512 minimum_0 = _mm512_cvtph_ps(scale);
         scale = _mm256_loadu_si256((const __m256i *)(rhs_panel_at + 608));
         const __m512 minimum_1 = _mm512_cvtph_ps(scale);
-        __m512 steps = _mm512_mul_ps(scale_0, negated_half);
-        const __m512 middle = _mm512_sub_ps(steps, minimum_0);
-        steps = _mm512_mul_ps(scale_1, negated_half);
-        const __m512 middle_2 = _mm512_sub_ps(steps, minimum_1);
+        __m512 half = _mm512_mul_ps(scale_0, negated_half);
+        const __m512 middle = _mm512_sub_ps(half, minimum_0);
+        half = _mm512_mul_ps(scale_1, negated_half);
+        const __m512 middle_2 = _mm512_sub_ps(half, minimum_1);
         acc0_0_0 = _mm512_add_epi32(acc0_0_0, acc1_0_0);
         acc0_0_1 = _mm512_add_epi32(acc0_0_1, acc1_0_1);
         __m512 real = _mm512_cvtepi32_ps(acc0_0_0);

@@ -16,7 +16,7 @@
 //  r10 lhs_panel  r11 m_left  rbx k_padded  rbp k_left  r12 rhs_prefetch  r13 lhs_panel
 //  r14 rhs_panel  r15 ahead  zmm0 mask  zmm1 f_0  zmm2 f_1  zmm3 acc0_0_0 ...  zmm4 acc0_0_1 ...
 //  zmm5 acc1_0_0 ...  zmm6 acc1_0_1 ...  zmm7 raw_0 ...  zmm8 lo_0 ...  zmm9 raw_1 ...
-//  zmm10 lo_1 ...  zmm11 a_0 ...  zmm12 steps
+//  zmm10 lo_1 ...  zmm11 a_0 ...  zmm12 half
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -211,9 +211,9 @@ L(k):
   vcvtph2ps zmm10, ymm10                                 // minimum_0
   vmovdqu32 ymm11, ymmword ptr [r14 + 608]               // scale
   vcvtph2ps zmm11, ymm11                                 // minimum_1
-  vmulps zmm12, zmm7, zmm9                               // steps
+  vmulps zmm12, zmm7, zmm9                               // half
   vsubps zmm10, zmm12, zmm10                             // middle
-  vmulps zmm9, zmm8, zmm9                                // steps
+  vmulps zmm9, zmm8, zmm9                                // half
   vsubps zmm9, zmm9, zmm11                               // middle
   vpaddd zmm3, zmm3, zmm5                                // sum_0
   vpaddd zmm4, zmm4, zmm6                                // sum_1

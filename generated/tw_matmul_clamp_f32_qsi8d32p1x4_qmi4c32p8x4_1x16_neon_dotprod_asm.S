@@ -17,7 +17,7 @@
 //  x14 rhs_1  x15 -  v0 sums_of_codes  v1 acc_0_1h ...  v2 acc_0_0l ...  v3 acc_0_1l ...
 //  v4 raw_0 ...  v5 raw_0 ...  v6 raw_0 ...  v7 raw_0 ...  v8 raw_1  v9 raw_1  v10 raw_1  v11 raw_1
 //  v16 mask  v17 base  v18 f_0  v19 f_1  v20 f_2  v21 f_3  v22 acc_0_0h ...  v23 a_0 ...
-//  v24 a_0 ...  v25 lo_0 ...  v26 scale ...  v27 scale ...  v28 steps ...
+//  v24 a_0 ...  v25 lo_0 ...  v26 scale ...  v27 scale ...  v28 half ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
@@ -186,13 +186,13 @@ L(k):
   fcvtl v26.4s, v26.4h                                   // minimum_2
   ldr d27, [x14, #24]                                    // scale
   fcvtl v27.4s, v27.4h                                   // minimum_3
-  fmul v28.4s, v4.4s, v23.4s                             // steps
+  fmul v28.4s, v4.4s, v23.4s                             // half
   fsub v24.4s, v28.4s, v24.4s                            // middle
-  fmul v28.4s, v5.4s, v23.4s                             // steps
+  fmul v28.4s, v5.4s, v23.4s                             // half
   fsub v25.4s, v28.4s, v25.4s                            // middle
-  fmul v28.4s, v6.4s, v23.4s                             // steps
+  fmul v28.4s, v6.4s, v23.4s                             // half
   fsub v26.4s, v28.4s, v26.4s                            // middle
-  fmul v23.4s, v7.4s, v23.4s                             // steps
+  fmul v23.4s, v7.4s, v23.4s                             // half
   fsub v23.4s, v23.4s, v27.4s                            // middle
   fsub v22.4s, v22.4s, v2.4s                             // real
   fsub v2.4s, v2.4s, v17.4s                              // real

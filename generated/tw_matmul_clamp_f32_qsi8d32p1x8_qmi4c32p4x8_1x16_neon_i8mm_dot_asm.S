@@ -234,13 +234,13 @@ L(k):
   fcvtl v10.4s, v10.4h                                   // minimum_2
   ldr d11, [x19], #8                                     // scale
   fcvtl v11.4s, v11.4h                                   // minimum_3
-  fmul v16.4s, v16.4s, v31.4s                            // steps
+  fmul v16.4s, v16.4s, v31.4s                            // half
   fsub v16.4s, v16.4s, v8.4s                             // middle
-  fmul v17.4s, v17.4s, v31.4s                            // steps
+  fmul v17.4s, v17.4s, v31.4s                            // half
   fsub v17.4s, v17.4s, v9.4s                             // middle
-  fmul v18.4s, v18.4s, v31.4s                            // steps
+  fmul v18.4s, v18.4s, v31.4s                            // half
   fsub v18.4s, v18.4s, v10.4s                            // middle
-  fmul v19.4s, v19.4s, v31.4s                            // steps
+  fmul v19.4s, v19.4s, v31.4s                            // half
   fsub v19.4s, v19.4s, v11.4s                            // middle
   zip1 v31.2d, v16.2d, v17.2d                            // crossed
   zip2 v16.2d, v16.2d, v17.2d                            // crossed

@@ -329,8 +329,8 @@ L(k):
   mov r14, 3238002688
   vmovd xmm12, r14d                                      // negated_half
   vpbroadcastd ymm12, xmm12
-  vmulps ymm10, ymm10, ymm12                             // steps
-  vmulps ymm11, ymm11, ymm12                             // steps
+  vmulps ymm10, ymm10, ymm12                             // half
+  vmulps ymm11, ymm11, ymm12                             // half
   vmovdqu xmm12, xmmword ptr [r13 + 288]                 // scale
   vcvtph2ps ymm12, xmm12                                 // minimum_0
   vsubps ymm10, ymm10, ymm12                             // middle

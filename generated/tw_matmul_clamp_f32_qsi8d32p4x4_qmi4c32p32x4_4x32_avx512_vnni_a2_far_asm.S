@@ -399,8 +399,8 @@ L(k):
   vmulps zmm16, zmm16, zmm18                             // real
   mov r13, 3238002688
   vpbroadcastd zmm19, r13d                               // negated_half
-  vmulps zmm17, zmm17, zmm19                             // steps
-  vmulps zmm18, zmm18, zmm19                             // steps
+  vmulps zmm17, zmm17, zmm19                             // half
+  vmulps zmm18, zmm18, zmm19                             // half
   vmovdqu32 ymm19, ymmword ptr [r12 + 576]               // scale
   vcvtph2ps zmm19, ymm19                                 // minimum_0
   vsubps zmm17, zmm17, zmm19                             // middle

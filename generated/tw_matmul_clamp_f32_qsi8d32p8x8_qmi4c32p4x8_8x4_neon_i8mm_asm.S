@@ -196,7 +196,7 @@ L(k):
   fmul v7.4s, v7.4s, v0.4s                               // real
   ldr x13, =3238002688
   dup v0.4s, w13                                         // negated_half
-  fmul v0.4s, v16.4s, v0.4s                              // steps
+  fmul v0.4s, v16.4s, v0.4s                              // half
   ldr d1, [x12], #8                                      // scale
   fcvtl v1.4s, v1.4h                                     // minimum_0
   fsub v0.4s, v0.4s, v1.4s                               // middle

@@ -63,14 +63,14 @@ void tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni(const tw_pack_args* args) {
     const size_t next = left > 32 ? 32 * source_stride : 0;
     const uint8_t* scales_from = (const uint8_t*)args->scales + row * scale_stride;
     const size_t missing = 32 > left ? 32 - left : 0;
-    const size_t blocks = args->k / 32;
+    const size_t pieces = args->k / 32;
     size_t first = 0;
     const uint8_t* source = (const uint8_t*)args->source + row * source_stride;
     size_t next_at = next;
     uint8_t* packed_at = packed;
     // run loop: 8 per iteration
-    for (size_t i_run = 0; i_run < blocks; i_run += 8) {
-      const size_t count = blocks - first < 8 ? blocks - first : 8;
+    for (size_t i_run = 0; i_run < pieces; i_run += 8) {
+      const size_t count = pieces - first < 8 ? pieces - first : 8;
       const size_t s = count * 64;
       if (rows < 32) {
         memset(scales, 0, s);

@@ -59,13 +59,13 @@ void tw_rhs_pack_q4_1_qmi4c32p16x4_avx2(const tw_pack_args* args) {
     const size_t next = left > 16 ? 16 * source_stride : 0;
     const uint8_t* scales_from = source;
     const size_t missing = 16 > left ? 16 - left : 0;
-    const size_t blocks = args->k / 32;
+    const size_t pieces = args->k / 32;
     size_t first = 0;
     size_t next_at = next;
     uint8_t* packed_at = packed;
     // run loop: 8 per iteration
-    for (size_t i_run = 0; i_run < blocks; i_run += 8) {
-      const size_t count = blocks - first < 8 ? blocks - first : 8;
+    for (size_t i_run = 0; i_run < pieces; i_run += 8) {
+      const size_t count = pieces - first < 8 ? pieces - first : 8;
       const size_t s = count * 32;
       if (rows < 16) {
         memset(scales, 0, s);

@@ -89,20 +89,50 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   return w;
 }
 
+namespace {
+
+void add_half(std::vector<uint8_t>& rows, uint32_t half) {
+  rows.push_back(static_cast<uint8_t>(half));
+  rows.push_back(static_cast<uint8_t>(half >> 8));
+}
+
+uint32_t eight_times(uint16_t half) {
+  return half + (3U << 10);
+}
+
+/// The code, counted from the lowest one.
+uint32_t code_at(const Weights& weights, size_t index) {
+  return (static_cast<uint32_t>(weights.codes[index / 2]) >> (index % 2 * 4) & 15U) ^ 8U;
+}
+
+void add_pair(const Weights& weights, size_t low, size_t high, std::vector<uint8_t>& rows) {
+  rows.push_back(static_cast<uint8_t>(code_at(weights, low) | code_at(weights, high) << 4));
+}
+
+}  // namespace
+
 std::vector<uint8_t> q4_1_rows(const Weights& weights) {
   std::vector<uint8_t> rows;
-  const auto add_half = [&](uint32_t half) {
-    rows.push_back(static_cast<uint8_t>(half));
-    rows.push_back(static_cast<uint8_t>(half >> 8));
-  };
-  const size_t bytes = weights.block / 2;
   for (size_t i = 0; i < weights.half_scales.size(); ++i) {
-    const uint8_t* codes = &weights.codes[i * bytes];
-    const auto code = [&](size_t k) { return ((codes[k / 2] >> (k % 2 * 4)) & 15U) ^ 8U; };
-    add_half(weights.half_scales[i]);
-    add_half(weights.half_scales[i] + (3U << 10) + 0x8000U);  // -8 of them
-    for (size_t k = 0; k < bytes; ++k) {
-      rows.push_back(static_cast<uint8_t>(code(k) | code(k + bytes) << 4));
+    const uint16_t scale = weights.half_scales[i];
+    add_half(rows, scale);
+    add_half(rows, eight_times(scale) + 0x8000U);  // minus that
+    for (size_t k = i * 32; k < i * 32 + 16; ++k) add_pair(weights, k, k + 16, rows);
+  }
+  return rows;
+}
+
+std::vector<uint8_t> q4_k_rows(const Weights& weights) {
+  // Each scale and minimum is one step: 1 in the low bits of the first 8, then in either nibble.
+  constexpr uint8_t ones[12] = {1, 1, 1, 1, 1, 1, 1, 1, 0x11, 0x11, 0x11, 0x11};
+  std::vector<uint8_t> rows;
+  for (size_t i = 0; i < weights.half_scales.size(); ++i) {
+    add_half(rows, weights.half_scales[i]);
+    add_half(rows, eight_times(weights.half_scales[i]));
+    rows.insert(rows.end(), ones, ones + sizeof ones);
+    for (size_t pair = 0; pair < 4; ++pair) {
+      const size_t first = i * 256 + pair * 64;
+      for (size_t k = first; k < first + 32; ++k) add_pair(weights, k, k + 32, rows);
     }
   }
   return rows;

@@ -30,8 +30,10 @@ struct Weights {
 };
 /// Codes and scales as that packed rhs has them, or weights of so many bits.
 Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits = 0);
-/// Codes of 4 bits in blocks as rows of ggml's Q4_1, of minimums that leave values as they are.
+/// Codes of 4 bits in blocks as rows of ggml's Q4_1 or, in blocks of 256, of Q4_K: of minimums that
+/// leave values as they are.
 std::vector<uint8_t> q4_1_rows(const Weights& weights);
+std::vector<uint8_t> q4_k_rows(const Weights& weights);
 std::vector<float> random_values(size_t count);
 
 /// Equal copies of a packed operand, one after the other: at least `least` bytes together.

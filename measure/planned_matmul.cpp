@@ -43,9 +43,11 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
   source.scales = weights.scales.empty() ? nullptr : weights.scale_data();
   source.scale_count = weights.scales.size();
   std::vector<uint8_t> rows;
-  if (tw_plan_rhs_layout(plan)->axes->minimums.type != TW_TYPE_NONE) {
-    rows = q4_1_rows(weights);
-    source.order = TW_Q4_1;
+  const tw_axes& axes = *tw_plan_rhs_layout(plan)->axes;
+  if (axes.minimums.type != TW_TYPE_NONE) {
+    const bool steps = axes.scale_steps.type != TW_TYPE_NONE;
+    rows = steps ? q4_k_rows(weights) : q4_1_rows(weights);
+    source.order = steps ? TW_Q4_K : TW_Q4_1;
     source.data = rows.data();
     source.data_bytes = rows.size();
     source.stride = rows.size() / weights.n;

@@ -39,8 +39,11 @@ int64_t row_bytes(const Layout& layout, bool per_block) {
   int64_t bytes = 0;
   for (const Field& field : layout.fields) {
     const bool in_block = field.per_block && layout.block != 0;
-    if (field.kind == FieldKind::data || in_block != per_block) continue;
-    bytes += int64_t{field.repeat} * bits(field.type) / 8;
+    const bool counts = (in_block || is_step(field.kind)) == per_block;
+    if (field.kind == FieldKind::data || !counts) continue;
+    const int64_t blocks =
+        in_block && layout.super_block != 0 ? layout.super_block / layout.block : 1;
+    bytes += blocks * field.repeat * bits(field.type) / 8;
   }
   return bytes;
 }
@@ -84,10 +87,9 @@ class Names {
 
 std::string scales_macro(const Layout& layout) {
   if (layout.side == Side::rhs && layout.block != 0) {
-    for (const Field& field : layout.fields) {
-      if (field.kind == FieldKind::scales)
-        return "TW_SCALES_" + upper(std::string(name(field.type)));
-    }
+    const bool steps = layout.super_block != 0;
+    const Field& scale = field_of(layout, steps ? FieldKind::scale_steps : FieldKind::scales);
+    return "TW_SCALES_" + upper(std::string(name(scale.type)));
   }
   return "TW_SCALES_UNSET";
 }
@@ -123,9 +125,10 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .type = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
-      layout.k_multiple, layout.block, bits(layout.element), row_bytes(layout, false),
-      row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
-      scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
+      layout.k_multiple, layout.super_block != 0 ? layout.super_block : layout.block,
+      bits(layout.element), row_bytes(layout, false), row_bytes(layout, true), exact_k(layout),
+      field_index(layout, FieldKind::scales) >= 0 ? 1 : 0, scales_macro(layout),
+      layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
       lhs_field(layout, FieldKind::scales).repeat,
       layout.side == Side::lhs ? "NULL" : fmt::format("&layout_{}_axes", number),
       layout.element == ElementType::i16 ? "TW_TYPE_NONE" : type_name(layout.element));

@@ -27,7 +27,7 @@ bool is_behind_codes(const Layout& layout, FieldKind kind) {
 
 Length block_field(const Layout& layout, FieldKind kind) {
   const int index = field_index(layout, kind);
-  const Length at = field_offset(layout, static_cast<size_t>(index), 0);
+  const Length at = field_offset(layout, static_cast<size_t>(index), 0) - steps_bytes(layout);
   if (!is_behind_codes(layout, kind)) return at;
   return at - codes_in_block(layout) - data_bytes(layout, layout.block);
 }
@@ -37,16 +37,19 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   const Value cursor = rhs[static_cast<size_t>(vector / t.rhs.rows)];
   const Length bytes = (t.b.isa().vector_bytes * bits(type)).divided(32);
   const Length at = block_field(*t.rhs.layout, kind) + bytes * (vector % t.rhs.rows);
-  const std::string name = fmt::format("{}_{}", kind == FieldKind::scales     ? "scale"
-                                                : kind == FieldKind::minimums ? "minimum"
-                                                                              : "zero",
+  const std::string name = fmt::format("{}_{}",
+                                       kind == FieldKind::scales     ? "scale"
+                                       : kind == FieldKind::minimums ? "minimum"
+                                                                     : "zero",
                                        vector);
   if (type == ElementType::f32) {
     return t.b.op(OpCode::load, {cursor}, {.offset = at}, name, Role::operand);
   }
   const Value packed =
       t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, "scale", Role::operand);
-  return widened(t.b, packed, type, name, Role::operand);
+  const Value wide = widened(t.b, packed, type, name, Role::operand);
+  if (is_float(type)) return wide;
+  return t.b.op(OpCode::cvt_i32_f32, {wide}, {}, name, Role::operand);
 }
 
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind) {
@@ -70,7 +73,23 @@ Value count_blocks(const Tile1& t, const std::string& name) {
   return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, name);
 }
 
+Value count_super_blocks(const Tile1& t) {
+  const int shift = std::countr_zero(static_cast<unsigned>(t.v.rhs.super_block));
+  return t.b.op(OpCode::ishr, {t.padded}, {.imm = shift}, "super_blocks");
+}
+
 namespace {
+
+/// What scales and minimums of a super-block's blocks are multiplied by, for all columns; none.
+struct Steps {
+  std::vector<Value> scales, minimums;
+};
+
+/// From cursors at a super-block's first block, before which they stand.
+Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
+  return {block_columns(t, rhs, FieldKind::scale_steps),
+          block_columns(t, rhs, FieldKind::minimum_steps)};
+}
 
 /// A row's value in the current block. Of fields behind the codes of long ones: from their end.
 Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, FieldKind kind) {
@@ -96,15 +115,29 @@ std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
   return multiplier.start(t, starts);
 }
 
+/// The block's scales.
+std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs,
+                                   const Steps& steps) {
+  std::vector<Value> scales = block_columns(t, rhs, FieldKind::scales);
+  for (size_t j = 0; j < steps.scales.size(); ++j) {
+    const std::string name = fmt::format("scale_{}", j);
+    scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[j]}, {}, name, Role::operand);
+  }
+  return scales;
+}
+
 /// Minus what code 0 is worth, of all the tile's columns.
 std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
-                                   const std::vector<Value>& scales) {
+                                   const std::vector<Value>& scales, const Steps& steps) {
   const auto half = static_cast<float>(1 << (bits(t.v.rhs.element) - 1));
   const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(-half), "negated_half");
   std::vector<Value> middles = block_columns(t, rhs, FieldKind::minimums);
   for (size_t j = 0; j < middles.size(); ++j) {
-    const Value steps = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "steps", Role::operand);
-    middles[j] = t.b.op(OpCode::fsub, {steps, middles[j]}, {}, "middle", Role::operand);
+    const Value half = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "half", Role::operand);
+    middles[j] = steps.minimums.empty()
+                     ? t.b.op(OpCode::fsub, {half, middles[j]}, {}, "middle", Role::operand)
+                     : t.b.op(OpCode::fma, {middles[j], steps.minimums[j], half}, {}, "middle",
+                              Role::operand);
   }
   return middles;
 }
@@ -113,11 +146,11 @@ std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs
 /// scaled by columns first. Arguments as of add_block().
 std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multiplier,
                                             const KState& at, const std::vector<Value>& sums,
-                                            const std::vector<Value>& acc) {
-  const std::vector<Value> scales = block_columns(t, at.rhs, FieldKind::scales);
+                                            const std::vector<Value>& acc, const Steps& steps) {
+  const std::vector<Value> scales = scales_of_block(t, at.rhs, steps);
   const std::vector<Value> columns = multiplier.column_scales(t, scales);
   const std::vector<Value> middles =
-      multiplier.column_scales(t, negated_middles(t, at.rhs, scales));
+      multiplier.column_scales(t, negated_middles(t, at.rhs, scales, steps));
   const std::vector<Value> reals = multiplier.reals(t, acc);
   const std::vector<Value> negated =
       multiplier.negated_sums(t, all_in_block(t, sums, FieldKind::sums));
@@ -128,9 +161,8 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
     const Value codes = t.b.op(OpCode::fmul, {reals[i], columns[i]}, {}, "real", Role::operand);
     const Value real =
         t.b.op(OpCode::fma, {negated[i], middles[i], codes}, {}, "real", Role::operand);
-    totals[i] =
-        t.b.op(OpCode::fma, {real, rows[i], totals[i]}, {}, fmt::format("f_{}", i),
-               Role::accumulator);
+    totals[i] = t.b.op(OpCode::fma, {real, rows[i], totals[i]}, {}, fmt::format("f_{}", i),
+                       Role::accumulator);
   }
   return totals;
 }
@@ -138,9 +170,10 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
 /// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
 /// wants it; `sums`: cursors of start_block().
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
-                             const std::vector<Value>& sums, const std::vector<Value>& acc) {
+                             const std::vector<Value>& sums, const std::vector<Value>& acc,
+                             const Steps& steps) {
   if (field_index(*t.rhs.layout, FieldKind::minimums) >= 0) {
-    return add_block_above_minimums(t, multiplier, at, sums, acc);
+    return add_block_above_minimums(t, multiplier, at, sums, acc, steps);
   }
   const std::vector<Value> columns =
       multiplier.column_scales(t, block_columns(t, at.rhs, FieldKind::scales));
@@ -169,56 +202,83 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   return totals;
 }
 
-/// All of k.
-std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
-  multiplier.prepare(t);
-  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), {}};
-  for (int64_t i = 0; i < t.v.tile.m.fixed * t.vectors(); ++i) {
-    state.carried.push_back(
-        t.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
-  }
-  const Value beyond = scales_beyond_codes(t);
-  const auto add_scaled = [&](KState at, const std::vector<Value>& sums,
-                              const std::vector<Value>& acc) {
-    if (beyond != no_value) {
-      at.rhs[0] = t.b.op(OpCode::iadd, {at.rhs[0], beyond}, {}, "scales", Role::address);
+/// Adds the blocks of a tile's panels, one after the other.
+class BlockAdder {
+ public:
+  BlockAdder(const Tile1& t, Multiplier& multiplier)
+      : t_(t), multiplier_(multiplier), beyond_(scales_beyond_codes(t)) {}
+
+  /// All of k.
+  std::vector<Value> add() {
+    KState state{code_pointers(t_, t_.lhs), code_pointers(t_, t_.rhs), {}};
+    for (int64_t i = 0; i < t_.v.tile.m.fixed * t_.vectors(); ++i) {
+      state.carried.push_back(
+          t_.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
     }
-    return add_block(t, multiplier, at, sums, acc);
-  };
-  if (has_long_blocks(t.v.rhs)) {
-    return block_loop(t, t.blocks, state,
-                      [&](KState& block) {
-                        const bool from_end = is_behind_codes(t.v.lhs, FieldKind::sums);
-                        const std::vector<Value> sums =
-                            from_end ? ends_of_codes(t, block.lhs, t.v.lhs) : block.lhs;
-                        const auto step = [&](const auto& lhs, const auto& rhs,
-                                              std::vector<Value> acc, int64_t g) {
-                          multiplier.step(t, lhs, rhs, g, acc);
-                          return acc;
-                        };
-                        const std::vector<Value> acc = k_of_block(
-                            t, block, multiplier.group(), start_block(t, multiplier, sums), step);
-                        return add_scaled(block, from_end ? block.lhs : sums, acc);
-                      })
+    if (t_.v.rhs.super_block != 0) return super_blocks(state).carried;
+    if (!has_long_blocks(t_.v.rhs)) return short_blocks(count_blocks(t_), state, {}).carried;
+    return block_loop(t_, t_.blocks, state, [&](KState& block) { return long_block(block); })
         .carried;
   }
-  const int64_t steps = t.v.rhs.block / multiplier.group();
-  std::vector<Value> acc;
-  return k_loop(t, {count_blocks(t), t.v.rhs.block, steps, true}, state,
-                [&](const auto& lhs, const auto& rhs, std::vector<Value> totals,
-                    int64_t g) -> std::vector<Value> {
-                  if (g == 0) acc = start_block(t, multiplier, lhs);
-                  multiplier.step(t, lhs, rhs, g, acc);
-                  if (g + 1 < steps) return totals;
-                  return add_scaled({lhs, rhs, std::move(totals)}, lhs, acc);
-                })
-      .carried;
-}
+
+ private:
+  /// Of constant length, which one iteration of the hot loop takes.
+  KState short_blocks(Value count, const KState& state, const Steps& steps) {
+    const int64_t groups = t_.v.rhs.block / multiplier_.group();
+    std::vector<Value> acc;
+    return k_loop(t_, {count, t_.v.rhs.block, groups, true}, state,
+                  [&](const auto& lhs, const auto& rhs, std::vector<Value> totals,
+                      int64_t g) -> std::vector<Value> {
+                    if (g == 0) acc = start_block(t_, multiplier_, lhs);
+                    multiplier_.step(t_, lhs, rhs, g, acc);
+                    if (g + 1 < groups) return totals;
+                    return scaled({lhs, rhs, std::move(totals)}, lhs, acc, steps);
+                  });
+  }
+
+  std::vector<Value> long_block(KState& block) {
+    const bool from_end = is_behind_codes(t_.v.lhs, FieldKind::sums);
+    const std::vector<Value> sums = from_end ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs;
+    const auto step = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
+      multiplier_.step(t_, lhs, rhs, g, acc);
+      return acc;
+    };
+    const std::vector<Value> acc =
+        k_of_block(t_, block, multiplier_.group(), start_block(t_, multiplier_, sums), step);
+    return scaled(block, from_end ? block.lhs : sums, acc, {});
+  }
+
+  /// Short blocks behind the steps of their scales.
+  KState super_blocks(const KState& state) {
+    const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
+    return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
+      for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
+      const Steps steps = load_steps(t_, block.rhs);
+      KState end = short_blocks(t_.b.constant(blocks), block, steps);
+      block.lhs = std::move(end.lhs);
+      block.rhs = std::move(end.rhs);
+      return std::move(end.carried);
+    });
+  }
+
+  std::vector<Value> scaled(KState at, const std::vector<Value>& sums,
+                            const std::vector<Value>& acc, const Steps& steps) {
+    if (beyond_ != no_value) {
+      at.rhs[0] = t_.b.op(OpCode::iadd, {at.rhs[0], beyond_}, {}, "scales", Role::address);
+    }
+    return add_block(t_, multiplier_, at, sums, acc, steps);
+  }
+
+  const Tile1& t_;
+  Multiplier& multiplier_;
+  Value beyond_;
+};
 
 }  // namespace
 
 Rows block_sums(const Tile1& t, Multiplier& multiplier) {
-  return multiplier.arrange(t, multiply_blocks(t, multiplier));
+  multiplier.prepare(t);
+  return multiplier.arrange(t, BlockAdder(t, multiplier).add());
 }
 
 }  // namespace tw

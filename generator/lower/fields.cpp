@@ -32,6 +32,7 @@ Value all_codes(const Tile1& t, const Layout& layout) {
     const Value codes = code_bytes(t, layout, t.padded);
     return t.b.op(OpCode::iadd, {codes, times(t.b, t.blocks, block_field_bytes(layout))});
   }
+  if (layout.super_block != 0) return times(t.b, count_super_blocks(t), super_block_bytes(layout));
   return times(t.b, count_blocks(t, ""), block_bytes(layout));
 }
 
@@ -45,7 +46,8 @@ Value padded_k(const Tile1& t, const Layout& layout) {
 }
 
 Length codes_in_block(const Layout& layout) {
-  return field_offset(layout, static_cast<size_t>(field_index(layout, FieldKind::data)), 0);
+  const auto data = static_cast<size_t>(field_index(layout, FieldKind::data));
+  return field_offset(layout, data, 0) - steps_bytes(layout);
 }
 
 Value code_bytes(const Tile1& t, const Layout& layout, Value k) {
@@ -85,6 +87,9 @@ Value scales_beyond_codes(const Tile1& t) {
   const Layout& layout = *t.rhs.layout;
   const int64_t beyond = row_bytes(layout, FieldKind::scales) - code_pitch(layout);
   if (t.rhs.sub == no_value || beyond == 0) return no_value;
+  if (layout.super_block != 0) {
+    throw std::invalid_argument("with super-blocks a tile has the columns of whole panels");
+  }
   return t.b.op(OpCode::imul, {t.rhs.sub, t.b.constant(beyond)}, {}, "beyond", Role::address);
 }
 

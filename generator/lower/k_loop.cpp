@@ -120,7 +120,7 @@ KState block_loop(const Tile1& t, Value count, const KState& start, const BlockB
   const std::vector<Value> ahead = t.ahead != nullptr ? t.ahead->cursors : std::vector<Value>();
   const Lists inits = {start.lhs, start.rhs, ahead, start.carried};
   const auto beside = [&](const std::vector<Value>& cursors, const Layout& layout) {
-    if (layout.block == 0) return cursors;
+    if (!has_long_blocks(layout)) return cursors;
     return moved(t.b, cursors, block_field_bytes(layout) - codes_in_block(layout));
   };
   const auto write = [&](const std::vector<Value>& params) {

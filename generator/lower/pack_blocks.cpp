@@ -1,5 +1,6 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
 #include "lower/pack_rhs.h"
+#include "lower/pack_steps.h"
 #include "lower/widen.h"
 
 namespace tw {
@@ -8,31 +9,24 @@ namespace {
 constexpr int64_t run_bytes = 16;    // a segment
 constexpr int64_t run_values = 256;  // of k that are packed at a time
 
-/// Values of k that are unrolled: a short block, a part of a long one.
+/// Values of k that are unrolled: a short block, a part of a long one, a super-block.
 int64_t piece_of(const Layout& layout) {
+  if (layout.super_block != 0) return layout.super_block;
   return has_long_blocks(layout) ? long_block_step : layout.block;
 }
 
 /// How the pieces of a row lie in a source.
 struct SourceBlocks {
   int64_t bytes = 0;        ///< from piece to piece
-  int64_t codes = 0;        ///< from a piece's start to its codes
-  int64_t minimums = 0;     ///< likewise, if it has some
+  int64_t minimums = 0;     ///< from a piece's start to its minimum, if it has one
   bool has_scales = false;  ///< a block begins with its scale
 };
 
 SourceBlocks blocks_of(const Layout& layout, const Source& source) {
-  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, 0, false};
+  if (block_of(source) == 0) return {piece_of(layout) / byte_codes(layout), 0, false};
   const Part& block = std::get<Part>(source.axes.members.front());
-  const auto offset = [&](FieldKind kind) {
-    return find_field(block, kind) == nullptr ? 0 : start(block, kind, 0).fixed / 8;
-  };
-  return {block_bytes(source), offset(FieldKind::data), offset(FieldKind::minimums), true};
-}
-
-/// Values of k in so many bytes of source.
-int64_t run_k(const Layout& layout) {
-  return run_bytes * byte_codes(layout);
+  const bool minimums = find_field(block, FieldKind::minimums) != nullptr;
+  return {block_bytes(source), minimums ? start(block, FieldKind::minimums, 0).fixed / 8 : 0, true};
 }
 
 /// Blocks whose scales are gathered at a time.
@@ -45,6 +39,7 @@ int64_t offset_of(const Layout& layout, FieldKind kind) {
 }
 
 int64_t packed_piece_bytes(const Layout& layout) {
+  if (layout.super_block != 0) return super_block_bytes(layout).fixed;
   if (!has_long_blocks(layout)) return block_bytes(layout).fixed;
   return data_bytes(layout, long_block_step).fixed;
 }
@@ -68,6 +63,7 @@ class BlocksPacker {
       : b_(b),
         layout_(layout),
         source_(blocks_of(layout, source)),
+        source_axes_(source.axes),
         flip_(flip_bits(b, layout, source)),
         sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : layout.order.kr / 4),
         offset_(layout.order.low_unsigned ? sums_.offset(b.constant(piece_of(layout))) : no_value),
@@ -82,11 +78,11 @@ class BlocksPacker {
     const int64_t panel = layout_.panel.fixed;
     const int64_t bytes = packed_piece_bytes(layout_);
     std::vector<Value> inits = {run.source, run.packed, run.ahead};
-    if (!is_long()) inits.push_back(run.scales);
+    if (has_scales()) inits.push_back(run.scales);
     b_.loop("piece", run.steps, inits, [&](const std::vector<Value>& now) {
       prefetch(now[2]);
       Cursors at{now[0], b_.add(now[1], offset_of(layout_, FieldKind::data)), run.sums};
-      if (!is_long()) {
+      if (has_scales()) {
         at.scales = now[3];
         at.to_scales = b_.add(now[1], offset_of(layout_, FieldKind::scales));
       }
@@ -94,7 +90,7 @@ class BlocksPacker {
       std::vector<Value> next = {b_.add(now[0], source_.bytes, "source"),
                                  b_.add(now[1], bytes, "packed"),
                                  b_.add(now[2], source_.bytes * panel, "ahead")};
-      if (!is_long()) next.push_back(b_.add(now[3], scale_bytes_ * panel / lanes(), "scales"));
+      if (has_scales()) next.push_back(b_.add(now[3], scale_bytes_ * panel / lanes(), "scales"));
       return next;
     });
   }
@@ -116,6 +112,8 @@ class BlocksPacker {
  private:
   [[nodiscard]] int64_t lanes() const { return b_.isa().lanes32(); }
   [[nodiscard]] bool is_long() const { return has_long_blocks(layout_); }
+  /// Scales were gathered for its pieces.
+  [[nodiscard]] bool has_scales() const { return !is_long() && layout_.super_block == 0; }
 
   void prefetch(Value ahead) {
     if (!b_.isa().has(OpCode::prefetch_near)) return;
@@ -150,7 +148,7 @@ class BlocksPacker {
       const auto i = static_cast<int64_t>(j);
       Cursors its{no_value, no_value, no_value};
       if (has_sums_) its.sums = b_.add(at.sums, b_.isa().vector_bytes * i);
-      if (!is_long()) {
+      if (has_scales()) {
         its.scales = b_.add(at.scales, scale_bytes_ * i);
         its.to_scales = b_.add(at.to_scales, scale_bytes_ * i);
       }
@@ -163,13 +161,14 @@ class BlocksPacker {
     const PackedStore store{b_, sums_, flip_, stream_};
     std::vector<Value> carried = sums_.start();
     const auto find = [&](Coordinates at) {
-      return std::pair(rows[static_cast<size_t>(at.n)],
-                       source_.codes + at.k / run_k(layout_) * run_bytes);
+      const int64_t bit = place(source_axes_, FieldKind::data, {0, at.k, 0}, {run_values, {}, 0});
+      return std::pair(rows[static_cast<size_t>(at.n)], bit / 8);
     };
     relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
              [&](Coordinates first, Value packed) {
                const int64_t offset = packed_offset(layout_, first);
-               store(to, offset, vector_of(layout_, b_.isa(), offset), packed, carried);
+               const size_t vector = has_sums_ ? vector_of(layout_, b_.isa(), offset) : 0;
+               store(to, offset, vector, packed, carried);
              });
     return carried;
   }
@@ -178,7 +177,7 @@ class BlocksPacker {
   void column_vectors(const Cursors& first) {
     const Value count = b_.constant(layout_.panel.fixed / lanes());
     std::vector<Value> inits = {first.source, first.packed};
-    if (!is_long()) inits.insert(inits.end(), {first.scales, first.to_scales});
+    if (has_scales()) inits.insert(inits.end(), {first.scales, first.to_scales});
     if (has_sums_) inits.push_back(first.sums);
     b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
       std::vector<Value> rows = {at[0]};
@@ -187,11 +186,11 @@ class BlocksPacker {
       }
       const Value sum = codes(rows, at[1]);
       Cursors its{no_value, no_value, has_sums_ ? at.back() : no_value};
-      if (!is_long()) its.scales = at[2], its.to_scales = at[3];
+      if (has_scales()) its.scales = at[2], its.to_scales = at[3];
       keep(its, sum);
       std::vector<Value> next = {b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
                                  b_.add(at[1], lanes() * layout_.order.kr, "to")};
-      if (!is_long()) {
+      if (has_scales()) {
         next.push_back(b_.add(at[2], scale_bytes_, "scales"));
         next.push_back(b_.add(at[3], scale_bytes_, "to_scales"));
       }
@@ -211,16 +210,16 @@ class BlocksPacker {
 
   /// What the codes of a piece add up to.
   void keep(const Cursors& at, Value sum) {
-    if (!is_long()) return scale(at, sum);
+    if (has_scales()) return scale(at, sum);
+    if (!is_long()) return;
     const Value old = b_.op(OpCode::load, {at.sums});
     b_.op(OpCode::store, {at.sums, b_.op(OpCode::add, {sum, old}, {.bits = 32})});
   }
 
   /// Copies a vector of scales, or of what stands so many vectors of scales behind them.
   Value copy_scales(const Cursors& at, int64_t from, int64_t to) {
-    const Value packed =
-        b_.op(OpCode::load, {at.scales}, {.offset = from * scale_bytes_, .bytes = scale_bytes_},
-              "scale");
+    const Value packed = b_.op(OpCode::load, {at.scales},
+                               {.offset = from * scale_bytes_, .bytes = scale_bytes_}, "scale");
     // A line that gets streamed stores and others too is written twice.
     const bool stream = stream_ && b_.isa().has(OpCode::store_stream, 0, scale_bytes_);
     b_.op(stream ? OpCode::store_stream : OpCode::store, {at.to_scales, packed},
@@ -244,6 +243,7 @@ class BlocksPacker {
   Builder& b_;
   const Layout& layout_;
   SourceBlocks source_;
+  const Part& source_axes_;
   Value flip_;
   CodeSums sums_;
   Value offset_;
@@ -262,6 +262,7 @@ class BlockPanelPacker {
   BlockPanelPacker(Builder& b, const Layout& layout, const Source& source)
       : b_(b),
         layout_(layout),
+        whole_source_(source),
         source_(blocks_of(layout, source)),
         blocks_(b, layout, source),
         nothing_(no_codes(b, layout, source)),
@@ -298,7 +299,7 @@ class BlockPanelPacker {
     const Value scales_from = b_.op(OpCode::icopy, {scales}, {}, "scales_from");
     const Way way{panel.rows, less(b_, {panel_, panel.left}, "missing"), next, scale_stride};
     if (!has_long_blocks(layout_)) {
-      const Value count = over(b_, b_.arg(ArgField::pack_k), layout_.block, "blocks");
+      const Value count = over(b_, b_.arg(ArgField::pack_k), piece_of(layout_), "pieces");
       pack_runs(way, count, {source, scales_from, next, places.codes}, places.sums);
     } else {
       pack_long(way, {source, scales_from, next, places.codes}, places.sums);
@@ -337,14 +338,15 @@ class BlockPanelPacker {
   /// So many pieces from source, scales' source, distance to the next panel and packed block on.
   void pack_runs(const Way& way, Value pieces, const std::vector<Value>& from, Value sums) {
     const Value zero = b_.constant(0);
-    const bool is_long = has_long_blocks(layout_);
+    const bool is_super = layout_.super_block != 0;
+    const bool gathers = !has_long_blocks(layout_) && !is_super;
     std::vector<Value> inits = {number(b_, 0, "first"), from[0], from[2], from[3]};
-    if (!is_long) inits.push_back(from[1]);
+    if (gathers) inits.push_back(from[1]);
     b_.stepped_loop("run", pieces, run_pieces(), inits, [&](const std::vector<Value>& now) {
       const Value count =
           smaller(b_, {b_.op(OpCode::isub, {pieces, now[0]}), b_.constant(run_pieces())}, "count");
-      if (!is_long) gather(now[4], way, count, scales_);
-      if (has_minimums_) {
+      if (gathers) gather(now[4], way, count, scales_);
+      if (gathers && has_minimums_) {
         gather(b_.add(now[4], source_.minimums), way, count, b_.add(scales_, gathered_bytes_));
       }
       const Value row_bytes = times(b_, count, source_.bytes, "row_bytes");
@@ -357,6 +359,7 @@ class BlockPanelPacker {
       run.packed = now[3];
       run.sums = sums;
       run.scales = scales_;
+      if (is_super) put_numbers(run, way.rows);
       pack_run(b_, run, streams(), no_value,
                [&](const PackRun& it, bool stream) { blocks_.pack(it, stream); });
       const int64_t bytes = run_pieces() * source_.bytes;
@@ -365,9 +368,30 @@ class BlockPanelPacker {
           b_.add(now[2], (layout_.panel.fixed - 1) * bytes, "next"),
           b_.add(now[3], run_pieces() * packed_piece_bytes(layout_), "packed")};
       const int64_t scale_bytes = source_.has_scales ? bytes : run_pieces() * scale_bits_ / 8;
-      if (!is_long) next.push_back(b_.add(now[4], scale_bytes, "scales_from"));
+      if (gathers) next.push_back(b_.add(now[4], scale_bytes, "scales_from"));
       return next;
     });
+  }
+
+  /// Of a super-block; columns that do not exist have none.
+  void put_numbers(const PackRun& run, Value rows) const {
+    b_.branch(rows, Compare::below, panel_, [&] {
+      const auto clear = [&](int64_t offset, Length bytes) {
+        b_.op(OpCode::fill_bytes,
+              {b_.add(run.packed, offset), b_.constant(0), b_.constant(bytes.fixed)});
+      };
+      clear(0, steps_bytes(layout_));
+      for (int64_t block = 1; block <= layout_.super_block / layout_.block; ++block) {
+        const int64_t end = steps_bytes(layout_).fixed + block * block_bytes(layout_).fixed;
+        clear(end - block_field_bytes(layout_).fixed, block_field_bytes(layout_));
+      }
+    });
+    b_.loop("column", rows, {number(b_, 0, "column"), run.source},
+            [&](const std::vector<Value>& at) {
+              put_super_block_numbers(b_, layout_, whole_source_, at[1], run.packed, at[0]);
+              return std::vector<Value>{b_.add(at[0], 1, "column"),
+                                        plus(b_, {at[1], run.stride}, "from")};
+            });
   }
 
   /// Scales, or minimums, of so many blocks, block by block.
@@ -399,6 +423,7 @@ class BlockPanelPacker {
 
   Builder& b_;
   const Layout& layout_;
+  const Source& whole_source_;
   SourceBlocks source_;
   BlocksPacker blocks_;
   Value nothing_, stride_, panel_;

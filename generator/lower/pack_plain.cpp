@@ -4,6 +4,7 @@
 
 #include "lower/pack_place.h"
 #include "lower/pack_rhs.h"
+#include "lower/pack_steps.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
 
@@ -30,7 +31,8 @@ class PlainPacker {
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
         // Whole lines of a row, and whatever shares a byte, or a scale.
-        at_once_(layout.block != 0 ? layout.block
+        at_once_(layout.super_block != 0 ? layout.super_block
+                 : layout.block != 0     ? layout.block
                  : block_of(source) != 0
                      ? block_of(source)
                      : std::max<int64_t>(32, depth_codes(layout) * layout.order.distance)),
@@ -38,7 +40,7 @@ class PlainPacker {
         near_to_(path_below(to_, at_once_)),
         block_(layout.block == 0         ? no_value
                : has_long_blocks(layout) ? b.arg(ArgField::pack_block)
-                                         : b.constant(layout.block)) {}
+                                         : b.constant(at_once_)) {}
 
   void pack(const Panel& panel) const {
     const PanelPlaces places = write_fields(b_, layout_, padded_, panel);
@@ -64,6 +66,7 @@ class PlainPacker {
 
   /// Code 0, and scales of 0, where values may be missing. Codes that share a byte are then added.
   void clear(const Panel& panel, const PanelPlaces& places, Value first_k, Value count) const {
+    if (is_super()) return clear_super_block(block(places, first_k, FieldKind::data));
     const Value all = here(padded_, first_k, "places");
     const auto codes = [&] {
       Value to = places.codes;
@@ -85,8 +88,23 @@ class PlainPacker {
     b_.branch(missing, Compare::not_equal, b_.constant(0), codes);
   }
 
-  /// Where a field of a block is.
+  [[nodiscard]] bool is_super() const { return layout_.super_block != 0; }
+
+  void clear_super_block(Value at) const {
+    b_.op(OpCode::fill_bytes, {at, b_.constant(0), b_.constant(super_block_bytes(layout_).fixed)});
+    const Value codes = b_.constant(data_bytes(layout_, layout_.block).fixed);
+    for (int64_t block = 0; block < layout_.super_block / layout_.block; ++block) {
+      const int64_t offset = steps_bytes(layout_).fixed + block * block_bytes(layout_).fixed;
+      b_.op(OpCode::fill_bytes, {b_.add(at, offset), b_.constant(offset_bits(layout_)), codes});
+    }
+  }
+
+  /// Where a field of a block is, or a super-block.
   [[nodiscard]] Value block(const PanelPlaces& places, Value first_k, FieldKind kind) const {
+    if (is_super()) {
+      const Value bytes = b_.constant(super_block_bytes(layout_).fixed);
+      return plus(b_, {places.codes, product(b_, {blocks_in(first_k), bytes})});
+    }
     const Value fields =
         product(b_, {blocks_in(first_k), given_.length(block_field_bytes(layout_))});
     const Value at =
@@ -170,6 +188,11 @@ class PlainPacker {
   }
 
   void keep_sum(const PanelPlaces& places, const Row& row, Value first_k, Value sum) const {
+    if (is_super()) {
+      const Value from = block_field(FieldKind::scale_steps, row.column, first_k, "numbers_from");
+      const Value to = block(places, first_k, FieldKind::data);
+      return put_super_block_numbers(b_, layout_, source_, from, to, row.number);
+    }
     Value at = no_value;
     if (places.sums != no_value) at = plus(b_, {places.sums, times(b_, row.number, 4)}, "at");
     if (layout_.block == 0) return add_sum(at, sum);

@@ -93,6 +93,9 @@ Value field_bytes(Builder& b, const Layout& layout) {
 
 /// Bytes of all blocks of so many values of k.
 Value blocks_bytes(Builder& b, const Layout& layout, Value k) {
+  if (layout.super_block != 0) {
+    return product(b, {over(b, k, layout.super_block), length(b, super_block_bytes(layout))});
+  }
   if (!has_long_blocks(layout)) {
     return product(b, {over(b, k, layout.block), length(b, block_bytes(layout))});
   }
@@ -106,7 +109,7 @@ template <typename F>
 void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f) {
   const bool blocks = layout.block != 0;
   const auto is_repeated = [&](const Field& field) {
-    return field.kind == FieldKind::data || (blocks && field.per_block);
+    return field.kind == FieldKind::data || is_step(field.kind) || (blocks && field.per_block);
   };
   Value at = to;
   for (const Field& field : layout.fields) {

@@ -259,8 +259,9 @@ std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, 
 bool is_behind_codes(const Layout& layout, FieldKind kind);
 /// Cursors from a long block's start to where its codes end.
 std::vector<Value> ends_of_codes(const Tile1& t, std::vector<Value> cursors, const Layout& layout);
-/// Values of k in blocks.
+/// Values of k in blocks, and in super-blocks.
 Value count_blocks(const Tile1& t, const std::string& name = "blocks");
+Value count_super_blocks(const Tile1& t);
 
 // k_loop.cpp
 /// A loop over k: `carried` values beside the cursors, `body(lhs, rhs, carried, group)` returns

@@ -214,17 +214,23 @@ FieldAxes data_axes(const Layout& layout) {
 
 Part axes(const Layout& layout) {
   Part panel{Axis{Dim::n, rest, layout.panel}, {}};
-  Part blocks{Axis{Dim::k, rest, layout.block}, {}};
+  Part super_block{Axis{Dim::k, rest, layout.super_block}, {}};
+  const bool is_super = layout.super_block != 0;
+  const Length in_super = is_super ? Length{layout.super_block / layout.block} : rest;
+  Part blocks{Axis{Dim::k, in_super, layout.block}, {}};
   const auto end_blocks = [&] {
     if (blocks.members.empty()) return;
-    panel.members.emplace_back(blocks);
+    if (is_super) super_block.members.emplace_back(blocks);
+    panel.members.emplace_back(is_super ? super_block : blocks);
     blocks.members.clear();
   };
   for (const Field& field : layout.fields) {
     const bool is_data = field.kind == FieldKind::data;
     const bool in_block = layout.block != 0 && (is_data || field.per_block);
     if (!in_block) end_blocks();
-    std::vector<Part::Member>& members = in_block ? blocks.members : panel.members;
+    std::vector<Part::Member>& members = in_block              ? blocks.members
+                                         : is_step(field.kind) ? super_block.members
+                                                               : panel.members;
     members.emplace_back(is_data ? data_axes(layout)
                                  : dense(field.kind, field.type,
                                          {{Dim::n, layout.panel}, {Dim::copy, field.repeat}}));

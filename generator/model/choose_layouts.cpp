@@ -115,6 +115,19 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   return layout;
 }
 
+/// Scales and minimums of blocks become bytes, before whose super-block stand their steps, as the
+/// scales were.
+void add_steps(Layout& layout, int super_block) {
+  layout.super_block = super_block;
+  const ElementType type = field_of(layout, FieldKind::scales).type;
+  for (Field& field : layout.fields) {
+    const bool is_number = field.kind == FieldKind::scales || field.kind == FieldKind::minimums;
+    if (is_number) field.type = ElementType::i8;
+  }
+  layout.fields.insert(layout.fields.begin(), {{FieldKind::scale_steps, type, 1, 1, false},
+                                               {FieldKind::minimum_steps, type, 1, 1, false}});
+}
+
 Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract& wants,
                   const Panels& panels, int block) {
   Layout layout;
@@ -135,6 +148,7 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
                      {FieldKind::sums, ElementType::f32, 1, 1, false},
                      bias};
     if (format.has_minimums) layout.fields[2] = {FieldKind::minimums, panels.scales, 1, 1, true};
+    if (format.super_block != 0) add_steps(layout, format.super_block);
     if (format.has_zero_point) {
       layout.fields.insert(layout.fields.begin() + 2,
                            {FieldKind::zero_points, panels.scales, 1, 1, true});
@@ -273,6 +287,12 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
   if (rhs.scales != Granularity::block) {
     if (block == 0) return;
     throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
+  }
+  if (rhs.super_block != 0 && block != rhs.block) {
+    throw std::invalid_argument(
+        fmt::format("blocks of {} are not possible: super-blocks of {} are "
+                    "of blocks of {}",
+                    block, rhs.name, rhs.block));
   }
   if (block != shortest_block &&
       (block < long_block_step || block > longest_block || block % long_block_step != 0)) {

@@ -47,7 +47,7 @@ int bits(ElementType type) {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
-      // name, element, scales, zero point, quantized on the fly, block, minimums
+      // name, element, scales, zero point, quantized on the fly, block, minimums, super-block
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
       {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
@@ -59,6 +59,7 @@ const std::vector<Format>& formats() {
       {"qai4c32", ElementType::i4, Granularity::block, true, false, 32},
       {"qai8c32", ElementType::i8, Granularity::block, true, false, 32},
       {"qmi4c32", ElementType::i4, Granularity::block, false, false, 32, true},
+      {"qmi4k32", ElementType::i4, Granularity::block, false, false, 32, true, 256},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},

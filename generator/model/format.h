@@ -24,6 +24,9 @@ struct Format {
   int block;                  ///< default block length (values along k), 0: no blocks
   /// A block has its lowest code's value beside its scale: minimum + scale * (code - lowest code).
   bool has_minimums = false;
+  /// Values of k whose blocks share the steps that their scales and minimums are whole numbers of;
+  /// 0: those are floats.
+  int super_block = 0;
 };
 
 /// Floats, without scales: multiplied as they are, sums are floats.

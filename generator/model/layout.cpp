@@ -28,6 +28,17 @@ bool in_block(const Layout& layout, const Field& field) {
   return layout.block != 0 && (field.kind == FieldKind::data || field.per_block);
 }
 
+/// The part of it that is over steps of so many values of k.
+const Part* part_over(const Part& part, int k) {
+  for (const Part::Member& member : part.members) {
+    const auto* inner = std::get_if<Part>(&member);
+    if (inner == nullptr) continue;
+    if (inner->over->dim == Dim::k && inner->over->step == Length{k}) return inner;
+    if (const Part* found = part_over(*inner, k)) return found;
+  }
+  return nullptr;
+}
+
 int64_t round_up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
@@ -52,6 +63,14 @@ std::string_view name(FieldKind kind) {
       return "minimums";
     case FieldKind::bias:
       return "bias";
+    case FieldKind::scale_steps:
+      return "scale_steps";
+    case FieldKind::minimum_steps:
+      return "minimum_steps";
+    case FieldKind::scale_tops:
+      return "scale_tops";
+    case FieldKind::minimum_tops:
+      return "minimum_tops";
   }
   return "?";
 }
@@ -69,6 +88,7 @@ std::string canonical(const Layout& layout) {
     }
     if (field.repeat != 1) fields += fmt::format("x{}", field.repeat);
     if (in_block(layout, field)) fields += "/b";
+    if (is_step(field.kind)) fields += "/s";
   }
   const DataOrder& order = layout.order;
   std::string pairing;
@@ -82,6 +102,7 @@ std::string canonical(const Layout& layout) {
   }
   if (order.even_first) pairing += " even-first";
   std::string rules = layout.block != 0 ? fmt::format(" b{}", layout.block) : "";
+  if (layout.super_block != 0) rules += fmt::format("of{}", layout.super_block);
   if (layout.edge == Edge::last) rules += " edge=last";
   if (layout.rounding == Rounding::away) rules += " round=away";
   return fmt::format("{} {} {}{} kr{}{} k%{}{} [{}]", layout.side == Side::lhs ? "lhs" : "rhs",
@@ -98,8 +119,9 @@ std::string block_suffix(const Layout& layout, const Format& format, BlockLength
     text += fmt::format("_b{}", layout.block);
   }
   for (const Field& field : layout.fields) {
-    const bool unusual = layout.side == Side::rhs && field.kind == FieldKind::scales &&
-                         field.type != ElementType::f16;
+    const FieldKind kind = layout.super_block != 0 ? FieldKind::scale_steps : FieldKind::scales;
+    const bool unusual =
+        layout.side == Side::rhs && field.kind == kind && field.type != ElementType::f16;
     if (unusual) text += fmt::format("_{}", name(field.type));
   }
   return text;
@@ -144,7 +166,8 @@ int64_t exact_k(const Layout& layout) {
 
 int64_t padded_k(const Layout& layout, int64_t k) {
   const int64_t padded = round_up(k, layout.k_multiple);
-  return layout.block != 0 ? round_up(padded, layout.block) : padded;
+  const int whole = layout.super_block != 0 ? layout.super_block : layout.block;
+  return whole != 0 ? round_up(padded, whole) : padded;
 }
 
 Length data_bytes(const Layout& layout, int64_t padded) {
@@ -152,10 +175,24 @@ Length data_bytes(const Layout& layout, int64_t padded) {
 }
 
 Length block_bytes(const Layout& layout) {
-  for (const Part::Member& member : axes(layout).members) {
-    if (const auto* block = std::get_if<Part>(&member)) return size(*block, 0).divided(8);
-  }
-  return 0;
+  const Part panel = axes(layout);
+  const Part* block = part_over(panel, layout.block);
+  return block == nullptr ? Length(0) : size(*block, 0).divided(8);
+}
+
+Length super_block_bytes(const Layout& layout) {
+  const Part panel = axes(layout);
+  const Part* super_block = part_over(panel, layout.super_block);
+  return super_block == nullptr ? Length(0) : size(*super_block, 0).divided(8);
+}
+
+Length steps_bytes(const Layout& layout) {
+  if (layout.super_block == 0) return 0;
+  return super_block_bytes(layout) - block_bytes(layout) * (layout.super_block / layout.block);
+}
+
+bool is_step(FieldKind kind) {
+  return kind == FieldKind::scale_steps || kind == FieldKind::minimum_steps;
 }
 
 Length block_field_bytes(const Layout& layout) {

@@ -22,10 +22,14 @@ enum class FieldKind {
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
                 ///< of their blocks of the scales' type
   scales,       ///< f32, f16 or bf16
-  minimums,  ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
-             ///< added; without, a code is worth scale * code
-  bias       ///< f32; i32: of static activations, less their zero point times the column's sum of
-             ///< codes
+  minimums,     ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
+                ///< added; without, a code is worth scale * code
+  bias,  ///< f32; i32: of static activations, less their zero point times the column's sum of
+         ///< codes
+  scale_steps,    ///< of super-blocks: a block's scale is so many times the number kept of it ...
+  minimum_steps,  ///< ... and its minimum minus so many times
+  scale_tops,     ///< of sources: bits above those in `scales` ...
+  minimum_tops    ///< ... and in `minimums`
 };
 
 std::string_view name(FieldKind kind);
@@ -87,7 +91,8 @@ struct Layout {
   int k_multiple = 32;  ///< k is padded up to a multiple of this
   Edge edge = Edge::zeros;
   Rounding rounding = Rounding::even;
-  int block = 0;  ///< values of k that share block fields; 0: no blocks
+  int block = 0;        ///< values of k that share block fields; 0: no blocks
+  int super_block = 0;  ///< values of k whose blocks share steps, which stand before them; 0: none
   /// In memory order. Fields with per_block (data always moves with them when block != 0) are
   /// repeated for every block; the others stand once, before or after the blocks.
   std::vector<Field> fields;
@@ -136,6 +141,11 @@ Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0
 Length block_bytes(const Layout& layout);
 /// Of these, what stands beside the codes.
 Length block_field_bytes(const Layout& layout);
+/// Likewise from a super-block's start to the next one's, and to its first block.
+Length super_block_bytes(const Layout& layout);
+Length steps_bytes(const Layout& layout);
+/// Whether a field stands once in a super-block.
+bool is_step(FieldKind kind);
 /// Index of the first field of that kind, -1 if there is none.
 int field_index(const Layout& layout, FieldKind kind);
 /// Likewise of the one for which codes are added up: sums, or a bias of i32.

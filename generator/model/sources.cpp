@@ -11,7 +11,19 @@ const FieldAxes& data_of(const Source& source) {
 
 /// Whether it says what its values are: floats, or codes beside their scales.
 bool has_values(const Source& source) {
+  if (find_field(source.axes, FieldKind::scale_steps) != nullptr) return false;
   return is_float(data_of(source).type) || block_of(source) != 0;
+}
+
+/// Values of k that stand together in such a layout, or format.
+template <typename T>
+int64_t together(const T& layout) {
+  return layout.super_block != 0 ? layout.super_block : layout.block;
+}
+
+/// What of a block's scale is a float.
+FieldKind float_scale(const Layout& layout) {
+  return layout.super_block != 0 ? FieldKind::scale_steps : FieldKind::scales;
 }
 
 /// Whether its codes, or floats, are those of a layout without blocks or with blocks of such
@@ -44,6 +56,19 @@ FieldAxes codes(ElementType type, const std::vector<Axis>& slowest_first, int of
   return data;
 }
 
+/// Six bits for each of eight blocks of 32, four of them here and two there, so many bits from
+/// where 96 bits of scales and minimums begin; those of the last four blocks lie elsewhere.
+FieldAxes six_bits(FieldKind kind, int64_t member, int64_t first, int64_t last_four) {
+  const bool is_top = kind == FieldKind::scale_tops || kind == FieldKind::minimum_tops;
+  // `member`: where its bits would be as a member of a Part, one after the other.
+  return {kind,
+          is_top ? ElementType::i2 : ElementType::i4,
+          first - member,
+          {{Dim::k, 2, 128, last_four}, {Dim::k, 4, 32, 8}},
+          0,
+          {}};
+}
+
 }  // namespace
 
 const std::vector<Source>& sources() {
@@ -71,6 +96,20 @@ const std::vector<Source>& sources() {
       const int middle = 1 << (bits(type) - 1);
       list.push_back({"nbits", rows(Dim::n, codes(type, {{Dim::k, rest}}, middle)), true});
     }
+    // Super-blocks: of values 32 apart two share a byte.
+    const auto f16_step = [](FieldKind kind) {
+      return FieldAxes{kind, ElementType::f16, 0, {}, 0, {}};
+    };
+    list.push_back(
+        {"q4_k",
+         rows(Dim::n,
+              blocks(
+                  256,
+                  {f16_step(FieldKind::scale_steps), f16_step(FieldKind::minimum_steps),
+                   six_bits(FieldKind::scales, 0, 0, 64), six_bits(FieldKind::scale_tops, 32, 4, 2),
+                   six_bits(FieldKind::minimums, 48, 32, 36),
+                   six_bits(FieldKind::minimum_tops, 80, 36, 2),
+                   codes(ElementType::i4, {{Dim::k, 4, 64}, {Dim::k, 32}, {Dim::k, 2, 32}}, 8)}))});
     return list;
   }();
   return table;
@@ -81,7 +120,8 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    if (!converts && !has_codes(source, format.element, format.block, format.has_minimums)) continue;
+    if (!converts && !has_codes(source, format.element, together(format), format.has_minimums))
+      continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -93,9 +133,10 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   for (const Source& source : sources()) {
     if (source.name != name) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
-    if (has_codes(source, layout.element, layout.block, minimums)) {
-      const bool fits = block_of(source) == 0 || field_axes(source.axes, FieldKind::scales).type ==
-                                                     field_of(layout, FieldKind::scales).type;
+    if (has_codes(source, layout.element, together(layout), minimums)) {
+      const FieldKind scale = float_scale(layout);
+      const bool fits = block_of(source) == 0 ||
+                        field_axes(source.axes, scale).type == field_of(layout, scale).type;
       return fits ? &source : nullptr;
     }
     if (is_float(layout.element) && has_values(source)) found = &source;

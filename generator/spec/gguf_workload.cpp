@@ -30,6 +30,7 @@ constexpr Served served[] = {
     {"BF16", "matmul_clamp_f32_f32_bf16p", 0, ""},
     {"Q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, "f16"},
     {"Q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, "f16"},
+    {"Q4_K", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, "f16"},
     {"Q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, "f16"},
 };
 

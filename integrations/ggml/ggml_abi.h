@@ -24,6 +24,7 @@ enum TensorType {
   type_q4_0 = 2,
   type_q4_1 = 3,
   type_q8_0 = 8,
+  type_q4_k = 12,
   type_i32 = 26
 };
 

@@ -24,6 +24,7 @@ constexpr WeightType kTypes[] = {
     {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, TW_Q4_0, "q4_0"},
     {type_q4_1, "q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, 20, TW_Q4_1, "q4_1"},
     {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, TW_Q8_0, "q8_0"},
+    {type_q4_k, "q4_k", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, 144, TW_Q4_K, "q4_k"},
 };
 
 const tw_device& this_device() {

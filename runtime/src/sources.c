@@ -5,8 +5,8 @@
 #include "internal.h"
 
 static const char* const orders[] = {
-    [TW_NXK] = "nxk",   [TW_KXN] = "kxn",           [TW_Q4_0] = "q4_0",  [TW_Q8_0] = "q8_0",
-    [TW_Q4_1] = "q4_1", [TW_NXK_BF16] = "nxk_bf16", [TW_NBITS] = "nbits"};
+    [TW_NXK] = "nxk",   [TW_KXN] = "kxn",           [TW_Q4_0] = "q4_0",   [TW_Q8_0] = "q8_0",
+    [TW_Q4_1] = "q4_1", [TW_NXK_BF16] = "nxk_bf16", [TW_NBITS] = "nbits", [TW_Q4_K] = "q4_k"};
 enum { ORDERS = sizeof orders / sizeof orders[0] };
 
 const char* tw_order_text(tw_rhs_order order) {

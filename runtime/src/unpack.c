@@ -13,6 +13,7 @@ typedef struct values {
   int64_t row_bits; /* from one to the next */
   int64_t vectors;  /* 16 bytes in a vector */
   int offset;       /* of codes, where all digits are 0 */
+  unsigned lowest;  /* bit of a code that is the lowest one here */
 } values;
 
 /* `count` coordinates of one dimension, `by` apart. */
@@ -65,18 +66,19 @@ static int64_t base_of(const values* v) {
   return base < 0 ? base + v->row_bits : base;
 }
 
-/* Up to 8 bits: codes. Those that share a byte with this one stay as they are. */
+/* Up to 8 bits: codes, of which the target has `bits` from bit `lowest` on. Those that share a byte
+ * with this one stay as they are. */
 static void move_code(const uint8_t* from, size_t source, uint8_t* to, size_t target, size_t bits,
-                      unsigned change) {
+                      unsigned lowest, unsigned change) {
   const unsigned mask = (1u << bits) - 1, shift = target % 8;
-  const unsigned code = ((unsigned)(from[source / 8] >> source % 8) + change) & mask;
+  const unsigned code = (((unsigned)(from[source / 8] >> source % 8) + change) >> lowest) & mask;
   to[target / 8] = (uint8_t)((to[target / 8] & ~(mask << shift)) | code << shift);
 }
 
 /* Moves what stands at these columns and values of k. Where it goes, they are the first columns. */
 static void move_values(const values* from, const void* source, const values* to, void* target,
                         const coordinates* n, const coordinates* k) {
-  const size_t bits = tw_type_bits(from->field->type);
+  const size_t bits = tw_type_bits(to->field->type);
   const int64_t from_base = base_of(from), to_base = base_of(to);
   for (size_t done = 0; done < k->count; done += RUN) {
     const size_t left = k->count - done;
@@ -95,13 +97,18 @@ static void move_values(const values* from, const void* source, const values* to
       for (size_t j = 0; j < run.count; ++j) {
         const size_t in = (size_t)(s + all.from[j]), out = (size_t)(t + all.to[j]);
         if (bits <= 8) {
-          move_code(source, in, target, out, bits, (unsigned)(change + all.change[j]));
+          move_code(source, in, target, out, bits, to->lowest, (unsigned)(change + all.change[j]));
         } else {
           memcpy((char*)target + out / 8, (const char*)source + in / 8, bits / 8);
         }
       }
     }
   }
+}
+
+/* What of a block's scale is a float. */
+static const tw_field* float_scales(const tw_axes* axes) {
+  return axes->scale_steps.type != TW_TYPE_NONE ? &axes->scale_steps : &axes->scales;
 }
 
 /* Whether the rows hold what the layout keeps, bit by bit. */
@@ -115,19 +122,19 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
                    tw_type_text(layout->axes->data.type));
   }
   const bool minimums = row->axes.minimums.type != TW_TYPE_NONE;
-  if (row->axes.minimums.type != layout->axes->minimums.type) {
+  if (minimums != (layout->axes->minimums.type != TW_TYPE_NONE)) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_unpack_rhs: target.order is %s, whose blocks have %s; layout %s keeps %s",
                    row->name, minimums ? "minimums" : "no minimums", layout->text,
                    minimums ? "none" : "some");
   }
-  const tw_field* scales = &layout->axes->scales;
-  if (row->block != 0 && (row->block != layout->block || row->axes.scales.type != scales->type ||
-                          row->axes.scales.factor != scales->factor)) {
+  const tw_field *scales = float_scales(layout->axes), *its = float_scales(&row->axes);
+  if (row->block != 0 &&
+      (row->block != layout->block || its->type != scales->type || its->factor != scales->factor)) {
     return tw_fail(TW_UNSUPPORTED,
                    "tw_unpack_rhs: target.order is %s, which has a scale of %s for every %zu "
                    "values; layout %s has not",
-                   row->name, tw_type_text(row->axes.scales.type), row->block, layout->text);
+                   row->name, tw_type_text(its->type), row->block, layout->text);
   }
   return TW_OK;
 }
@@ -172,19 +179,34 @@ static tw_status check_factor(const tw_plan* plan) {
 
 static values packed_values(const tw_plan* plan, const tw_field* field) {
   const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
-  const values made = {field, plan->rhs->axes->rows, (int64_t)plan->rhs_stride * 8, vectors,
-                       field->offset};
+  const values made = {field,   plan->rhs->axes->rows, (int64_t)plan->rhs_stride * 8,
+                       vectors, field->offset,         0};
   return made;
 }
 
-/* One value for each of a source's blocks, where it stands among the codes. */
-static void unpack_inside(const tw_plan* plan, const void* packed, const tw_field* packed_field,
-                          const tw_source* row, const tw_field* field, void* target,
-                          int64_t row_bits, const coordinates* n) {
-  const values from = packed_values(plan, packed_field);
-  const values to = {field, row->axes.rows, row_bits, 1, 0};
-  const coordinates blocks = {TW_DIM_K, 0, row->block, plan->k / row->block};
-  move_values(&from, packed, &to, target, n, &blocks);
+/* Rows that are unpacked. */
+typedef struct rows {
+  const tw_plan* plan;
+  const void* packed;
+  const tw_source* source;
+  void* target;
+  int64_t row_bits;
+} rows;
+
+/* A field of the source's blocks, where it stands among the codes: bits of the layout's from bit
+ * `lowest` on. Nothing, if it has none. */
+static void unpack_inside(const rows* r, const tw_field* packed_field, const tw_field* field,
+                          unsigned lowest, const coordinates* n) {
+  if (field->type == TW_TYPE_NONE) return;
+  const values from = packed_values(r->plan, packed_field);
+  const values to = {field, r->source->axes.rows, r->row_bits, 1, 0, lowest};
+  size_t step = r->source->block;
+  for (size_t i = 0; i < field->axis_count; ++i) {
+    const size_t finer = (size_t)field->axes[i].step.fixed;
+    if (field->axes[i].dim == TW_DIM_K && finer < step) step = finer;
+  }
+  const coordinates blocks = {TW_DIM_K, 0, step, r->plan->k / step};
+  move_values(&from, r->packed, &to, r->target, n, &blocks);
 }
 
 /* Codes or floats, and scales and minimums that stand among them. */
@@ -193,15 +215,20 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   const int64_t row_bits = (int64_t)target->stride * 8;
   const bool is_offset = row->axes.data.offset == 0 && target->unsigned_nibbles;
   const values from = packed_values(plan, &plan->rhs->axes->data);
-  const values to = {&row->axes.data, row->axes.rows, row_bits, 1,
-                     row->axes.data.offset + (is_offset ? 8 : 0)};
+  const values to = {
+      &row->axes.data, row->axes.rows, row_bits, 1, row->axes.data.offset + (is_offset ? 8 : 0), 0};
   const coordinates each = {TW_DIM_K, 0, 1, plan->k};
   move_values(&from, packed, &to, target->data, n, &each);
   if (row->block == 0) return;
-  const tw_axes* axes = plan->rhs->axes;
-  unpack_inside(plan, packed, &axes->scales, row, &row->axes.scales, target->data, row_bits, n);
-  if (row->axes.minimums.type == TW_TYPE_NONE) return;
-  unpack_inside(plan, packed, &axes->minimums, row, &row->axes.minimums, target->data, row_bits, n);
+  const tw_axes *kept = plan->rhs->axes, *its = &row->axes;
+  const rows r = {plan, packed, row, target->data, row_bits};
+  unpack_inside(&r, &kept->scales, &its->scales, 0, n);
+  unpack_inside(&r, &kept->minimums, &its->minimums, 0, n);
+  unpack_inside(&r, &kept->scale_steps, &its->scale_steps, 0, n);
+  unpack_inside(&r, &kept->minimum_steps, &its->minimum_steps, 0, n);
+  unpack_inside(&r, &kept->scales, &its->scale_tops, (unsigned)tw_type_bits(its->scales.type), n);
+  unpack_inside(&r, &kept->minimums, &its->minimum_tops, (unsigned)tw_type_bits(its->minimums.type),
+                n);
 }
 
 /* One value per column, or with a block one for each of its blocks, in rows `stride` bytes apart;
@@ -213,7 +240,7 @@ static void unpack_array(const tw_plan* plan, const void* packed, const tw_field
   const tw_axis rows = {TW_DIM_N, {0, 0}, {1, 0}, {0, 0}};
   const tw_field dense = {field->type, {0, 0}, &blocks, block != 0, 1, 0, NULL, 0};
   const values from = packed_values(plan, field);
-  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0};
+  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0, 0};
   const coordinates each = {TW_DIM_K, 0, block, count};
   move_values(&from, packed, &to, array, n, &each);
 }

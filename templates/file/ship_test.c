@@ -27,7 +27,7 @@ static int32_t code_bias[N];
 static unsigned char output[MOST_M * N * sizeof(float)]; /* of the kernel's type */
 static unsigned char weights[N * MOST_K * 4], block_scales[N * MOST_K * 4];
 static unsigned char block_zeros[N * MOST_K * 4]; /* zero points, or minimums */
-static unsigned char q4_1_rows[N * MOST_K / 32 * 20];
+static unsigned char ggml_rows[N * MOST_K / 32 * 20];
 static double values[N * MOST_K]; /* what the weights mean */
 static int failures, comparisons;
 
@@ -41,6 +41,10 @@ static int has_zero_points(const problem *p) {
 
 static int has_minimums(const problem *p) {
   return p->kernel->rhs->axes->minimums.type != TW_TYPE_NONE;
+}
+
+static int has_steps(const problem *p) {
+  return p->kernel->rhs->axes->scale_steps.type != TW_TYPE_NONE;
 }
 
 static unsigned random_bits(void) {
@@ -146,35 +150,56 @@ static void make_weights(const problem *p) {
         scale = make_scale(layout->block_scales, block_scales + index * scale_bytes);
         if (has_zero_points(p))
           zero = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
-        if (has_minimums(p)) /* scale * (code - zero) is minimum + scale * (code + 8) */
-          zero = -8 - make_scale(layout->block_scales, block_zeros + index * scale_bytes) / scale;
+        if (has_minimums(p)) { /* scale * (code - zero) is minimum + scale * (code + 8) */
+          const double size = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
+          zero = -8 - (has_steps(p) ? -size : size) / scale;
+        }
       }
       *value = scale * (make_code(bits, column, k, p->k) - zero);
     }
   }
 }
 
-/* ggml's blocks: a scale, a minimum, then 32 codes that count up from it, two 16 apart a byte. */
-static void write_q4_1_rows(const problem *p) {
-  for (size_t i = 0; i < N * p->k / 32; ++i) {
-    const unsigned char *from = weights + 16 * i;
-    unsigned char *to = q4_1_rows + 20 * i;
-    memcpy(to, block_scales + 2 * i, 2);
-    memcpy(to + 2, block_zeros + 2 * i, 2);
-    for (size_t k = 0; k < 16; ++k) {
-      const unsigned low = from[k / 2] >> k % 2 * 4 & 15, high = from[8 + k / 2] >> k % 2 * 4 & 15;
-      to[4 + k] = (unsigned char)((low | high << 4) ^ 0x88);
-    }
-  }
+/* Codes k and k + `apart` of the weights, counted from the lowest one, in a byte. */
+static unsigned char pair_of(size_t k, size_t apart) {
+  const unsigned low = weights[k / 2] >> k % 2 * 4 & 15;
+  const unsigned high = weights[(k + apart) / 2] >> k % 2 * 4 & 15;
+  return (unsigned char)((low | high << 4) ^ 0x88);
 }
 
-static tw_rhs_source q4_1_source(const problem *p) {
+/* ggml's Q4_1: a scale, a minimum, then 32 codes. */
+static size_t write_blocks(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    unsigned char *to = ggml_rows + 20 * i;
+    memcpy(to, block_scales + 2 * i, 2);
+    memcpy(to + 2, block_zeros + 2 * i, 2);
+    for (size_t k = 0; k < 16; ++k) to[4 + k] = pair_of(32 * i + k, 16);
+  }
+  return 20;
+}
+
+/* Q4_K: what is one of 63 steps of a scale, and of a minimum, which is taken away; here all are 1 in
+ * 6 bits, of which 4 blocks have theirs in 8 bytes and 4 in the next 4. Then 256 codes. */
+static size_t write_super_blocks(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    unsigned char *to = ggml_rows + 144 * i;
+    memcpy(to, block_scales + 2 * i, 2);
+    memcpy(to + 2, block_zeros + 2 * i, 2);
+    memset(to + 4, 1, 8);
+    memset(to + 12, 0x11, 4);
+    for (size_t k = 0; k < 128; ++k) to[16 + k] = pair_of(256 * i + k / 32 * 64 + k % 32, 32);
+  }
+  return 144;
+}
+
+static tw_rhs_source ggml_source(const problem *p) {
   tw_rhs_source source = {.size = sizeof source};
-  write_q4_1_rows(p);
-  source.order = TW_Q4_1;
-  source.data = q4_1_rows;
-  source.data_bytes = sizeof q4_1_rows;
-  source.stride = p->k / 32 * 20;
+  const size_t blocks = p->k / p->kernel->rhs->block;
+  const int steps = has_steps(p);
+  source.order = steps ? TW_Q4_K : TW_Q4_1;
+  source.stride = blocks * (steps ? write_super_blocks(N * blocks) : write_blocks(N * blocks));
+  source.data = ggml_rows;
+  source.data_bytes = sizeof ggml_rows;
   source.bias = bias;
   source.bias_count = N;
   return source;
@@ -183,7 +208,7 @@ static tw_rhs_source q4_1_source(const problem *p) {
 static tw_rhs_source source_of(const problem *p) {
   const tw_layout *layout = p->kernel->rhs;
   tw_rhs_source source = {.size = sizeof source};
-  if (has_minimums(p)) return q4_1_source(p);
+  if (has_minimums(p)) return ggml_source(p);
   source.order = TW_NXK;
   source.data = weights;
   source.data_bytes = sizeof weights;

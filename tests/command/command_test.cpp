@@ -333,7 +333,7 @@ TEST(Command, WorkloadOfAModel) {
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.output,
             "q6.gguf: no matrix of a type that is served (F32, F16, BF16, Q4_0, Q4_1, "
-            "Q8_0); it has:\n"
+            "Q4_K, Q8_0); it has:\n"
             "  not served, Q6_K: 1 x 8 x 256 (output)\n");
 }
 

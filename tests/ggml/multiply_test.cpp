@@ -52,7 +52,9 @@ void check_mul_mat(const PackedTensor& weights, const Tensor& input, const Tenso
 
 class Multiply : public testing::TestWithParam<int32_t> {
  protected:
+  static size_t k(size_t least) { return whole_blocks(GetParam(), least); }
   PackedTensor weights(Extents extents) {
+    extents[0] = k(extents[0]);
     return pack(random_weights(random_, GetParam(), extents));
   }
   void run(const std::vector<Node>& nodes, int threads = 2) {
@@ -70,7 +72,7 @@ OwnTensor output_of(const Tensor& weights, const Tensor& input) {
 TEST_P(Multiply, RowsOfManyCounts) {
   const PackedTensor w = weights({96, 77, 1, 1});
   for (const size_t m : {1, 2, 3, 5, 8, 17, 64, 100}) {
-    const OwnTensor input = random_floats(random_, {96, m, 1, 1});
+    const OwnTensor input = random_floats(random_, {k(96), m, 1, 1});
     const OwnTensor output = output_of(w.tensor, input.tensor);
     run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
     check_mul_mat(w, input.tensor, output.tensor);
@@ -79,7 +81,7 @@ TEST_P(Multiply, RowsOfManyCounts) {
 
 TEST_P(Multiply, AnyNumberOfThreadsGivesTheSameBits) {
   const PackedTensor w = weights({64, 40, 1, 1});
-  const OwnTensor input = random_floats(random_, {64, 3, 1, 1});
+  const OwnTensor input = random_floats(random_, {k(64), 3, 1, 1});
   Bytes first;
   for (const int threads : {1, 2, 3, 16, 64}) {
     const OwnTensor output = output_of(w.tensor, input.tensor);
@@ -92,7 +94,7 @@ TEST_P(Multiply, AnyNumberOfThreadsGivesTheSameBits) {
 
 TEST_P(Multiply, BatchesOfOneMatrix) {
   const PackedTensor w = weights({64, 40, 1, 1});
-  const OwnTensor input = random_floats(random_, {64, 5, 3, 2});
+  const OwnTensor input = random_floats(random_, {k(64), 5, 3, 2});
   const OwnTensor output = output_of(w.tensor, input.tensor);
   run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
   check_mul_mat(w, input.tensor, output.tensor);
@@ -100,7 +102,7 @@ TEST_P(Multiply, BatchesOfOneMatrix) {
 
 TEST_P(Multiply, MatricesForBatches) {
   const PackedTensor w = weights({64, 40, 2, 3});
-  const OwnTensor input = random_floats(random_, {64, 5, 4, 3});
+  const OwnTensor input = random_floats(random_, {k(64), 5, 4, 3});
   const OwnTensor output = output_of(w.tensor, input.tensor);
   run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
   check_mul_mat(w, input.tensor, output.tensor);
@@ -109,7 +111,7 @@ TEST_P(Multiply, MatricesForBatches) {
 /// Rows apart, batches in another order, and values of a row apart.
 TEST_P(Multiply, InputsOfAnyStrides) {
   const PackedTensor w = weights({64, 40, 1, 1});
-  const OwnTensor memory = random_floats(random_, {64, 6, 64, 2});
+  const OwnTensor memory = random_floats(random_, {k(64), 6, k(64), 2});
   for (const std::array<int, 3> order : {std::array{0, 2, 1}, std::array{2, 1, 0}}) {
     Tensor input = memory.tensor;
     for (int i = 0; i < 3; ++i) {
@@ -123,23 +125,23 @@ TEST_P(Multiply, InputsOfAnyStrides) {
 }
 
 TEST_P(Multiply, SeveralMatricesOfOneInput) {
-  const PackedTensor q = weights({64, 96, 1, 1}), k = weights({64, 32, 1, 1});
-  const OwnTensor input = random_floats(random_, {64, 9, 1, 1});
-  const OwnTensor a = output_of(q.tensor, input.tensor), b = output_of(k.tensor, input.tensor);
+  const PackedTensor q = weights({64, 96, 1, 1}), v = weights({64, 32, 1, 1});
+  const OwnTensor input = random_floats(random_, {k(64), 9, 1, 1});
+  const OwnTensor a = output_of(q.tensor, input.tensor), b = output_of(v.tensor, input.tensor);
   run({{&q.tensor, &input.tensor, nullptr, &a.tensor},
-       {&k.tensor, &input.tensor, nullptr, &b.tensor}});
+       {&v.tensor, &input.tensor, nullptr, &b.tensor}});
   check_mul_mat(q, input.tensor, a.tensor);
-  check_mul_mat(k, input.tensor, b.tensor);
+  check_mul_mat(v, input.tensor, b.tensor);
 }
 
 /// Each with activations packed as its own kernels read them, which other types may share.
 TEST(MultiplyTypes, SeveralTypesOfOneInput) {
   std::mt19937 random(4);
-  const OwnTensor input = random_floats(random, {64, 9, 1, 1});
+  const OwnTensor input = random_floats(random, {256, 9, 1, 1});
   std::vector<PackedTensor> weights;
   std::vector<OwnTensor> outputs;
   for (const int32_t type : kTypes) {
-    weights.push_back(pack(random_weights(random, type, {64, 96, 1, 1})));
+    weights.push_back(pack(random_weights(random, type, {256, 96, 1, 1})));
     outputs.push_back(output_of(weights.back().tensor, input.tensor));
   }
   std::vector<Node> nodes;
@@ -155,7 +157,7 @@ TEST(MultiplyTypes, SeveralTypesOfOneInput) {
 
 TEST_P(Multiply, WeightsThatAreNotPacked) {
   const PackedTensor w = weights({64, 40, 2, 1});
-  const OwnTensor input = random_floats(random_, {64, 5, 2, 1});
+  const OwnTensor input = random_floats(random_, {k(64), 5, 2, 1});
   const OwnTensor output = output_of(w.tensor, input.tensor);
   run({{&w.source.tensor, &input.tensor, nullptr, &output.tensor}});
   check_mul_mat(w, input.tensor, output.tensor);
@@ -189,7 +191,7 @@ TEST_P(Multiply, Experts) {
   for (const size_t inputs : {1, 2}) {
     for (const size_t tokens : {1, 3, 40}) {
       const PackedTensor gate = weights({64, 40, 5, 1}), up = weights({64, 40, 5, 1});
-      const OwnTensor input = random_floats(random_, {64, inputs, tokens, 1});
+      const OwnTensor input = random_floats(random_, {k(64), inputs, tokens, 1});
       const OwnTensor ids = random_ids(random_, 2, tokens, 5);
       const OwnTensor a = make_output({40, 2, tokens, 1}), b = make_output({40, 2, tokens, 1});
       run({{&gate.tensor, &input.tensor, &ids.tensor, &a.tensor},

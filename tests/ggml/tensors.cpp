@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "integrations/ggml/buffer.h"
+#include "reference/source_reference.h"
 
 namespace tw::ggml {
 
@@ -33,7 +34,8 @@ void set_row(std::mt19937& random, const WeightType& type, uint8_t* row, size_t 
       std::memcpy(row, &half, sizeof half);
       for (size_t b = 2; b < type.block_bytes; ++b) row[b] = static_cast<uint8_t>(random());
       const uint16_t minimum = random_half(random);
-      if (type.number == type_q4_1) std::memcpy(row + 2, &minimum, sizeof minimum);
+      const bool has_minimum = type.number == type_q4_1 || type.number == type_q4_k;
+      if (has_minimum) std::memcpy(row + 2, &minimum, sizeof minimum);
     }
     row += type.block_bytes;
   }
@@ -55,6 +57,11 @@ OwnTensor make_tensor(int32_t type, Extents extents) {
   return made;
 }
 
+size_t whole_blocks(int32_t type, size_t k) {
+  const size_t block = std::max<size_t>(1, weight_type(type)->block);
+  return (k + block - 1) / block * block;
+}
+
 OwnTensor random_weights(std::mt19937& random, int32_t type, Extents extents) {
   OwnTensor made = make_tensor(type, extents);
   const size_t rows = extents[1] * extents[2] * extents[3];
@@ -68,6 +75,18 @@ OwnTensor random_floats(std::mt19937& random, Extents extents) {
   return random_weights(random, type_f32, extents);
 }
 
+namespace {
+
+float q4_k_value(const uint8_t* row, size_t i) {
+  const test::Q4K block{row + i / 256 * 144};
+  const size_t part = i % 256 / 32;
+  const auto steps = static_cast<float>(block.scale(part) * block.code(i % 256));
+  return test::half_at(block.at) * steps -
+         test::half_at(block.at + 2) * static_cast<float>(block.minimum(part));
+}
+
+}  // namespace
+
 std::vector<float> row_of(const OwnTensor& weights, size_t row) {
   const WeightType& type = *weight_type(weights.tensor.type);
   const auto k = static_cast<size_t>(weights.tensor.ne[0]);
@@ -79,10 +98,13 @@ std::vector<float> row_of(const OwnTensor& weights, size_t row) {
     uint16_t half;
     std::memcpy(&half, start, sizeof half);
     const float scale = from_half(half);
+    if (type.number == type_q4_k) values[i] = q4_k_value(at, i);
     if (type.number == type_f32) std::memcpy(&values[i], start, sizeof(float));
     if (type.number == type_f16) values[i] = scale;
     if (type.number == type_q8_0) values[i] = scale * static_cast<int8_t>(start[2 + i % 32]);
-    const auto nibble = [&](size_t first) { return start[first + i % 16] >> (i % 32 / 16 * 4) & 15; };
+    const auto nibble = [&](size_t first) {
+      return start[first + i % 16] >> (i % 32 / 16 * 4) & 15;
+    };
     if (type.number == type_q4_0) values[i] = scale * static_cast<float>(nibble(2) - 8);
     if (type.number == type_q4_1) {
       std::memcpy(&half, start + 2, sizeof half);

@@ -14,7 +14,8 @@ namespace tw::ggml {
 using Bytes = std::vector<uint8_t>;
 using Extents = std::array<size_t, 4>;
 
-inline constexpr int32_t kTypes[] = {type_f32, type_f16, type_q4_0, type_q4_1, type_q8_0};
+inline constexpr int32_t kTypes[] = {type_f32,  type_f16,  type_q4_0,
+                                     type_q4_1, type_q8_0, type_q4_k};
 
 /// A tensor of its own memory, rows without gaps.
 struct OwnTensor {
@@ -22,6 +23,8 @@ struct OwnTensor {
   Bytes bytes;
 };
 OwnTensor make_tensor(int32_t type, Extents extents);
+/// So many values of k, or what fills a block of the type.
+size_t whole_blocks(int32_t type, size_t k);
 /// Small values, of which most types can keep few.
 OwnTensor random_weights(std::mt19937& random, int32_t type, Extents extents);
 OwnTensor random_floats(std::mt19937& random, Extents extents);

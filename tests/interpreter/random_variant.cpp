@@ -81,6 +81,23 @@ void make_static(Codes& codes, Random& random) {
   codes.max = random.between(0, 1) == 1 ? 25 : INFINITY;
 }
 
+/// Scales and minimums as products of 6 bits and of steps.
+void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
+  Numbers& numbers = codes.numbers;
+  const auto together = static_cast<size_t>(layout.super_block / layout.block);
+  for (size_t i = 0; i < codes.rhs_scales.size(); ++i) {
+    if (i % together == 0) {
+      numbers.scale_steps.push_back(random_scale(random));
+      numbers.minimum_steps.push_back(random_scale(random));
+    }
+    numbers.scales.push_back(static_cast<uint8_t>(random.between(0, 63)));
+    numbers.minimums.push_back(static_cast<uint8_t>(random.between(0, 63)));
+    codes.rhs_scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
+    codes.rhs_minimums[i] =
+        -(static_cast<float>(numbers.minimums[i]) * numbers.minimum_steps.back());
+  }
+}
+
 }  // namespace
 
 bool possible(const Ground& ground) {
@@ -101,7 +118,8 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   panels.style = ground.style;
   panels.scales = ground.scales;
   panels.sums = ground.sums;
-  if (ground.blocks()) panels.block = random.of({32, 32, 64, 128, 192, 256});
+  const bool steps = find_format(ground.rhs)->super_block != 0;
+  if (ground.blocks() && !steps) panels.block = random.of({32, 32, 64, 128, 192, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;
@@ -130,7 +148,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.isa = ground.isa;
   variant.tile.m = unpacked(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))
                                     : span_of(panels.lhs, lhs_unit, random);
-  variant.tile.n = span_of(panels.rhs, rhs_unit, random);
+  variant.tile.n = steps ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
   // One row, whose sums are in tiles: two raw vectors each.
@@ -162,7 +180,8 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   codes.block = static_cast<size_t>(variant.rhs.block);
   codes.row_blocks = variant.family.lhs->scales == Granularity::block;
   codes.scales_first = variant.technique == Technique::outer;
-  if (codes.block != 0) codes.k = (codes.k + codes.block - 1) / codes.block * codes.block;
+  const auto whole = static_cast<size_t>(std::max(variant.rhs.block, variant.rhs.super_block));
+  if (whole != 0) codes.k = (codes.k + whole - 1) / whole * whole;
   const bool extreme = random.between(0, 7) == 0;
   // As floats: whole numbers, whose sums are exact in any order; those of f16 up to 2048.
   const bool small = variant.family.sums == ElementType::f16;
@@ -198,6 +217,7 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
     const std::string type(name(field_of(variant.rhs, FieldKind::minimums).type));
     codes.rhs_minimums.push_back(rounded_to(type, random_real(random, -0.25F, 0.125F)));
   }
+  if (variant.rhs.super_block != 0) make_super_blocks(codes, variant.rhs, random);
   if (is_float(*variant.family.lhs)) codes.lhs_scales.assign(codes.m, 1);
   if (is_float(*variant.family.lhs) && codes.block != 0) {
     // Of weights that are made with these, too.

@@ -126,10 +126,35 @@ std::string scale_type(const tw_layout& rhs) {
 
 Scaling scaling_of(const tw_kernel& kernel) {
   const tw_axes* axes = kernel.rhs->axes;
-  return {kernel.rhs->block, scales_of(read_layout(kernel.lhs->text)).per_block,
-          scale_type(*kernel.rhs), static_cast<int>(kernel.rhs->data_bits),
+  const LayoutText rhs = read_layout(kernel.rhs->text);
+  return {rhs.block,
+          scales_of(read_layout(kernel.lhs->text)).per_block,
+          scale_type(*kernel.rhs),
+          static_cast<int>(kernel.rhs->data_bits),
           axes != nullptr && axes->zero_points.type != TW_TYPE_NONE,
-          axes != nullptr && axes->minimums.type != TW_TYPE_NONE};
+          axes != nullptr && axes->minimums.type != TW_TYPE_NONE,
+          rhs.super_block};
+}
+
+/// Scales and minimums as products of 6 bits and steps of f16, in the place of those that are
+/// there.
+static void make_super_blocks(const Case& test, const Scaling& scaling, Random& random,
+                              Matmul& problem) {
+  Numbers& numbers = problem.numbers;
+  const size_t together = scaling.super_block / scaling.block, blocks = test.k / scaling.block;
+  for (size_t i = 0; i < test.n * blocks; ++i) {
+    const size_t column = i / blocks;
+    if (i % together == 0) {
+      const float step = rhs_scale(test.values, column, random) / 32;
+      numbers.scale_steps.push_back(rounded_to("f16", step));
+      const float least = minimum_value(test.values, column, step * 32, random) / -32;
+      numbers.minimum_steps.push_back(rounded_to("f16", least));
+    }
+    numbers.scales.push_back(static_cast<uint8_t>(random.below(64)));
+    numbers.minimums.push_back(static_cast<uint8_t>(random.below(64)));
+    problem.scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
+    problem.minimums[i] = -(static_cast<float>(numbers.minimums[i]) * numbers.minimum_steps.back());
+  }
 }
 
 Matmul make_operands(const Case& test, const Scaling& scaling) {
@@ -163,6 +188,7 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
     const float minimum = minimum_value(test.values, i / blocks, problem.scales[i], random);
     problem.minimums.push_back(rounded_to(scaling.type, minimum));
   }
+  if (scaling.super_block != 0) make_super_blocks(test, scaling, random, problem);
   if (test.clamp == Clamp::lower || test.clamp == Clamp::both) problem.min = -0.75F;
   if (test.clamp == Clamp::upper || test.clamp == Clamp::both) problem.max = 0.5F;
   return problem;

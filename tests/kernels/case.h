@@ -58,6 +58,7 @@ struct Scaling {
   int weight_bits = 4;
   bool zero_points = false;  ///< of columns, one with each scale
   bool minimums = false;     ///< likewise
+  size_t super_block = 0;    ///< values of k whose scales and minimums are in steps; 0: floats
 };
 Scaling scaling_of(const tw_kernel& kernel);
 /// "f32", "f16", "bf16": of a packed rhs.

@@ -59,6 +59,38 @@ std::vector<uint8_t> ggml_rows(const Matmul& problem, size_t bits) {
   return bytes;
 }
 
+/// Rows of ggml's Q4_K: two steps of f16, 6 bits for each scale and each minimum of 8 blocks, codes
+/// of two blocks in the low and the high nibbles of 32 bytes.
+std::vector<uint8_t> q4_k_rows(const Matmul& problem) {
+  const Numbers& numbers = problem.numbers;
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i < problem.rhs.size(); i += 256) {
+    const uint32_t steps = float_bits("f16", numbers.scale_steps[i / 256]) |
+                           float_bits("f16", numbers.minimum_steps[i / 256]) << 16;
+    for (size_t byte = 0; byte < 4; ++byte)
+      bytes.push_back(static_cast<uint8_t>(steps >> 8 * byte));
+    uint8_t six[12] = {};
+    for (size_t b = 0; b < 8; ++b) {
+      const int scale = numbers.scales[i / 32 + b], minimum = numbers.minimums[i / 32 + b];
+      if (b < 4) {
+        six[b] |= static_cast<uint8_t>(scale);
+        six[b + 4] |= static_cast<uint8_t>(minimum);
+      } else {
+        six[b + 4] = static_cast<uint8_t>((scale & 15) | (minimum & 15) << 4);
+        six[b - 4] |= static_cast<uint8_t>(scale >> 4 << 6);
+        six[b] |= static_cast<uint8_t>(minimum >> 4 << 6);
+      }
+    }
+    bytes.insert(bytes.end(), six, six + 12);
+    for (size_t j = 0; j < 128; ++j) {
+      const size_t k = i + j / 32 * 64 + j % 32;
+      const int high = problem.rhs[k + 32] + 8;
+      bytes.push_back(static_cast<uint8_t>(problem.rhs[k] + 8 + high * 16));
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool is_ggml(const tw_packer& packer) {
@@ -76,6 +108,7 @@ std::vector<uint8_t> scale_bytes(const std::vector<float>& scales, const std::st
 }
 
 std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, const tw_packer& packer) {
+  if (!problem.numbers.scales.empty()) return q4_k_rows(problem);
   if (is_ggml(packer)) return ggml_rows(problem, packer.layout->data_bits);
   const bool kxn = std::strcmp(packer.source, "kxn") == 0;
   const auto code = [&](size_t row, size_t at) {

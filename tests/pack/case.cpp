@@ -153,6 +153,35 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937
   return codes;
 }
 
+/// Rows of ggml's Q4_K, with steps that are numbers.
+OperandCodes make_super_blocks(const PackCase& c, std::mt19937& random, Source& source) {
+  constexpr size_t values = 256, bytes = 144;
+  OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
+  source.stride = c.k / values * bytes + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + c.k / values * bytes);
+  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  for (size_t r = 0; r < c.rows; ++r) {
+    for (size_t first = 0; first < c.k; first += values) {
+      uint8_t* at = source.bytes.data() + r * source.stride + first / values * bytes;
+      at[1] &= 0xbf;
+      at[3] &= 0xbf;
+      codes.numbers.scale_steps.push_back(half_at(at));
+      codes.numbers.minimum_steps.push_back(half_at(at + 2));
+      const Q4K super_block{at};
+      for (size_t b = 0; b < values / 32; ++b) {
+        codes.numbers.scales.push_back(static_cast<uint8_t>(super_block.scale(b)));
+        codes.numbers.minimums.push_back(static_cast<uint8_t>(super_block.minimum(b)));
+      }
+      for (size_t i = 0; i < values; ++i) {
+        codes.codes.push_back(static_cast<int8_t>(super_block.code(i) - 8));
+      }
+    }
+    source.bias.push_back(random_float(random));
+  }
+  codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
+  return codes;
+}
+
 /// Those of MatMulNBits: bytes of unsigned codes.
 void add_zero_codes(const PackCase& c, const LayoutText& layout, std::mt19937& random,
                     Source& source, OperandCodes& codes) {
@@ -329,6 +358,7 @@ OperandCodes make_source(const tw_packer& packer, const PackCase& c, const Layou
   const bool converts = from != nullptr && packer.source != layout.type;
   if (layout.floats && converts) return make_converted(c, layout, *from, random, source);
   if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
+  if (is(packer, "q4_k")) return make_super_blocks(c, random, source);
   if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
   return make_weights(packer, c, layout, random, source);
 }

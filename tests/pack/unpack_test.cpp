@@ -23,13 +23,16 @@ constexpr struct {
   tw_rhs_order order;
   const char* name;
   size_t block, block_bytes;  ///< values that stand with a scale
-} orders[] = {{TW_NXK, "nxk", 0, 0},           {TW_KXN, "kxn", 0, 0},
-              {TW_Q4_0, "q4_0", 32, 18},       {TW_Q8_0, "q8_0", 32, 34},
-              {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20}};
+} orders[] = {{TW_NXK, "nxk", 0, 0},     {TW_KXN, "kxn", 0, 0},           {TW_Q4_0, "q4_0", 32, 18},
+              {TW_Q8_0, "q8_0", 32, 34}, {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20},
+              {TW_NBITS, "nbits", 0, 0}, {TW_Q4_K, "q4_k", 256, 144}};
 
 /// By its definition.
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
   const bool minimums = layout.axes->minimums.type != TW_TYPE_NONE;
+  const bool steps = layout.axes->scale_steps.type != TW_TYPE_NONE;
+  if (steps || order == TW_Q4_K) return steps && order == TW_Q4_K;
+  if (order == TW_NBITS) return false;  // a test of its own
   if (minimums || order == TW_Q4_1) return minimums && order == TW_Q4_1;
   if (order == TW_NXK || order == TW_KXN) return true;
   if (order == TW_NXK_BF16) return layout.type == TW_BF16;
@@ -90,6 +93,9 @@ struct Weights {
     if (order == TW_Q4_0) {
       return (row[k / 32 * 18 + 2 + k % 16] >> (k % 32 / 16 * 4) & 15U) ^ 8U;
     }
+    if (order == TW_Q4_K) {
+      return (row[k / 256 * 144 + 16 + k % 256 / 64 * 32 + k % 32] >> (k / 32 % 2 * 4) & 15U) ^ 8U;
+    }
     if (order == TW_Q4_1) {
       return (row[k / 32 * 20 + 4 + k % 16] >> (k % 32 / 16 * 4) & 15U) ^ 8U;
     }
@@ -118,6 +124,10 @@ struct Weights {
   [[nodiscard]] uint32_t minimum(size_t column, size_t block) const {
     const uint8_t* at = data->data() + column * stride + block * orders[order].block_bytes + 2;
     return at[0] | static_cast<uint32_t>(at[1]) << 8;
+  }
+
+  [[nodiscard]] const uint8_t* super_block(size_t column, size_t block) const {
+    return data->data() + column * stride + block * orders[order].block_bytes;
   }
 
   /// What has no weight: between rows, and the rest of a last byte.
@@ -228,6 +238,10 @@ std::string difference(const Weights& given, size_t column, const Weights& found
     for (size_t b = 0; b < blocks; ++b) {
       if (given.scale(column + n, b) != found.scale(n, b)) {
         return "scale " + std::to_string(b) + where;
+      }
+      if (given.order == TW_Q4_K &&
+          std::memcmp(given.super_block(column + n, b), found.super_block(n, b), 16) != 0) {
+        return "numbers of super-block " + std::to_string(b) + where;
       }
       if (given.order == TW_Q4_1 && given.minimum(column + n, b) != found.minimum(n, b)) {
         return "minimum " + std::to_string(b) + where;

@@ -12,6 +12,12 @@
 
 namespace tw::test {
 
+/// Scales and minimums of blocks in whole steps.
+struct Numbers {
+  std::vector<uint8_t> scales, minimums;          ///< [n][blocks]
+  std::vector<float> scale_steps, minimum_steps;  ///< [n][super-blocks]
+};
+
 /// Operands as integer codes. Without blocks (block == 0) a row and a column have one scale each;
 /// with them a column has one per block, and so has a row if row_blocks says so.
 struct Codes {
@@ -25,6 +31,7 @@ struct Codes {
   std::vector<float> rhs_scales;     ///< [n][blocks]
   std::vector<float> rhs_zeros;      ///< [n][blocks], or none: zero points, in units of codes
   std::vector<float> rhs_minimums;   ///< [n][blocks], or none: what a block's code -half is worth
+  Numbers numbers;                   ///< what those and the scales are products of, or none
   int half = 8;                      ///< with minimums: minus the lowest code
   std::vector<float> bias;           ///< [n]
   std::vector<float> old;            ///< [m][n], what outputs are added to; or none
@@ -143,13 +150,14 @@ inline std::vector<float> multiply(const Codes& in) {
 /// What a caller of matmul_clamp_f32_qai8dxp_qsi4cxp and its like has: floats on the left.
 struct Matmul {
   size_t m = 0, n = 0, k = 0;
-  std::vector<float> lhs;     ///< [m][k]
-  std::vector<int8_t> rhs;    ///< [n][k], codes
-  std::vector<float> scales;  ///< [n][blocks]
-  std::vector<float> zeros;   ///< as Codes::rhs_zeros
+  std::vector<float> lhs;       ///< [m][k]
+  std::vector<int8_t> rhs;      ///< [n][k], codes
+  std::vector<float> scales;    ///< [n][blocks]
+  std::vector<float> zeros;     ///< as Codes::rhs_zeros
   std::vector<float> minimums;  ///< as Codes::rhs_minimums
-  std::vector<float> bias;    ///< [n]
-  std::vector<float> old;     ///< as in Codes
+  Numbers numbers;              ///< what scales and minimums are products of, or none
+  std::vector<float> bias;      ///< [n]
+  std::vector<float> old;       ///< as in Codes
   float min = -INFINITY;
   float max = INFINITY;
   size_t block = 0;               ///< as in Codes

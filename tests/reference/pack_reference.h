@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "reference/half_reference.h"
+#include "reference/matmul_reference.h"
 
 namespace tw::test {
 
@@ -24,6 +25,7 @@ struct FieldText {
   int base = 0;      ///< stored are sums plus it
   size_t repeat = 1;
   bool per_block = false;
+  bool per_super_block = false;
 };
 
 /// "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]"
@@ -40,6 +42,7 @@ struct LayoutText {
   bool low_unsigned = false, high_unsigned = false;  ///< bytes: low
   bool even_first = false;  ///< of kr values of k, the even ones before the odd ones
   size_t block = 0;         ///< values of k that share the fields per block; 0: no blocks
+  size_t super_block = 0;   ///< likewise the steps of those; 0: there are none
   std::vector<FieldText> fields;
 };
 
@@ -48,6 +51,10 @@ inline FieldText read_field(std::string text) {
   FieldText field;
   if (text.size() > 2 && text.substr(text.size() - 2) == "/b") {
     field.per_block = true;
+    text.resize(text.size() - 2);
+  }
+  if (text.size() > 2 && text.substr(text.size() - 2) == "/s") {
+    field.per_super_block = true;
     text.resize(text.size() - 2);
   }
   const size_t colon = text.find(':');
@@ -93,6 +100,8 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
       }
     } else if (word[0] == 'b') {
       layout.block = number(1);
+      const size_t of = word.find("of");
+      if (of != std::string::npos) layout.super_block = number(of + 2);
     } else if (word == "edge=last") {
       layout.edge_last = true;
     } else if (word == "u") {
@@ -145,6 +154,7 @@ struct OperandCodes {
   std::vector<int32_t> sums = {};      ///< [rows], instead of the bias
   std::vector<float> real_zeros = {};  ///< of a rhs, as the scales
   std::vector<float> minimums = {};    ///< likewise
+  Numbers numbers = {};                ///< instead of scales and minimums, with super-blocks
 };
 
 /// Byte within a panel's data, and bits below the code there.
@@ -219,6 +229,14 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   const size_t span = layout.block == 0 ? from.k : layout.block;
   const size_t scales = blocks == 0 ? 0 : from.scales.size() / from.rows;  // of a row
   const size_t at = row * scales + (field.per_block ? block : 0);
+  if (layout.super_block != 0 && field.kind != "bias") {
+    const size_t supers = from.k / layout.super_block;
+    const Numbers& numbers = from.numbers;
+    if (field.kind == "scales") return numbers.scales[row * blocks + block];
+    if (field.kind == "minimums") return numbers.minimums[row * blocks + block];
+    const auto& steps = field.kind == "scale_steps" ? numbers.scale_steps : numbers.minimum_steps;
+    return float_bits(field.type, steps[row * supers + block * layout.block / layout.super_block]);
+  }
   if (field.kind == "zeros" && field.type != "i32") {
     return float_bits(field.type, from.real_zeros[at]);
   }
@@ -303,7 +321,9 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
   std::vector<uint8_t> out;
   for (size_t first = 0; first < from.rows; first += layout.panel) {
     for (size_t block = 0; block < blocks; ++block) {
+      const bool begins = layout.super_block != 0 && block * span % layout.super_block == 0;
       for (const FieldText& field : layout.fields) {
+        if (begins && field.per_super_block) put_field(layout, from, field, first, block, out);
         if (layout.block != 0 && !field.per_block) continue;
         if (field.kind == "data") {
           put_data(layout, from, first, block * span, span, out);
@@ -313,7 +333,8 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
       }
     }
     for (const FieldText& field : layout.fields) {
-      if (layout.block != 0 && !field.per_block) put_field(layout, from, field, first, 0, out);
+      const bool once = layout.block != 0 && !field.per_block && !field.per_super_block;
+      if (once) put_field(layout, from, field, first, 0, out);
     }
   }
   return out;

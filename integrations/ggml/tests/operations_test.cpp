@@ -23,13 +23,13 @@ TEST_P(Operations, AllThatWeClaimAreRight) {
   const std::string digits = emulated ? "[0-9]{1,2}" : "[0-9]{1,3}";
   const Finished finished =
       ours(std::string("test-backend-ops -b tilewright -o ") + GetParam() +
-               " -p 'type_a=(q4_0|q4_1|q8_0|f16|f32),type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits +
-               ",n=" + digits + ",'",
+               " -p 'type_a=(q4_0|q4_1|q4_K|q8_0|f16|f32),type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" +
+               digits + ",n=" + digits + ",'",
            {{"TILEWRIGHT_GGML_TEST", "1"}});
   const std::string said = finished.output + finished.messages;
   EXPECT_EQ(finished.status, 0) << said;
   EXPECT_EQ(count(said, "FAIL"), 0U) << said;
-  for (const char* type : {"q4_0", "q4_1", "q8_0", "f16", "f32"}) {
+  for (const char* type : {"q4_0", "q4_1", "q4_K", "q8_0", "f16", "f32"}) {
     const size_t right = count(said, "type_a=" + std::string(type) + ",[^\n]*OK");
     std::cout << GetParam() << " " << type << ": " << right << " right, "
               << count(said, "type_a=" + std::string(type) + ",[^\n]*not supported")

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kBlock = 32;
 constexpr size_t kScaleBytes = 2;
+constexpr size_t kSuperBlock = 256, kSuperBlockBytes = 144;
 constexpr size_t kBell = 4096;
 
 size_t bytes_of_codes(StoredType type) {
@@ -49,6 +50,7 @@ ScaleTable minimum_table(const ScaleTable& scales) {
 size_t stored_bytes(StoredType type, size_t values) {
   if (type == StoredType::f32) return values * 4;
   if (type == StoredType::f16) return values * 2;
+  if (type == StoredType::q4_k) return values / kSuperBlock * kSuperBlockBytes;
   return values / kBlock * (bytes_before_codes(type) + bytes_of_codes(type));
 }
 
@@ -75,6 +77,8 @@ void RandomRows::fill(StoredType type, float size, std::vector<uint8_t>& values)
     fill_blocks(type, std::sqrt(21.5F), size, values);
   } else if (type == StoredType::q4_1) {
     fill_blocks(type, std::sqrt(21.25F), size, values);
+  } else if (type == StoredType::q4_k) {
+    fill_super_blocks(size, values);
   } else if (type == StoredType::q8_0) {
     fill_blocks(type, std::sqrt(127.0F * 128.0F / 3.0F), size, values);
   } else {
@@ -101,6 +105,29 @@ void RandomRows::fill_blocks(StoredType type, float size_of_codes, float size,
     for (size_t code = 0; code < codes; ++code) {  // Q8_0 has no -128
       uint8_t& byte = values[at + before + code];
       if (byte == 0x80) byte = 0;
+    }
+  }
+}
+
+/// Scales of 32 to 63 steps. A minimum is as many as its scale, each worth 7.5 of those, so that
+/// codes have no bias.
+void RandomRows::fill_super_blocks(float size, std::vector<uint8_t>& values) {
+  const auto steps = scale_table(std::sqrt(21.25F) * 48, size);
+  for (size_t at = 0; at < values.size(); at += kSuperBlockBytes) {
+    const uint16_t step = steps[next() % steps.size()];
+    const uint16_t minimum_step = test::half_bits(7.5F * test::half_value(step));
+    std::memcpy(&values[at], &step, sizeof step);
+    std::memcpy(&values[at + 2], &minimum_step, sizeof minimum_step);
+    uint64_t numbers = next();
+    for (size_t i = 0; i < 4; ++i, numbers >>= 10) {
+      const uint64_t first = numbers & 31, last = numbers >> 5 & 15;
+      // 6 bits of the first four blocks, whose top bits are the last four's: 2 of 3.
+      values[at + 4 + i] = values[at + 8 + i] = static_cast<uint8_t>(32 + first + 128);
+      values[at + 12 + i] = static_cast<uint8_t>(last * 17);
+    }
+    for (size_t code = 16; code < kSuperBlockBytes; code += sizeof(uint64_t)) {
+      const uint64_t bits = next();
+      std::memcpy(&values[at + code], &bits, sizeof bits);
     }
   }
 }

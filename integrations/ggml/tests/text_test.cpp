@@ -43,7 +43,7 @@ TEST_P(Text, IsTheSameWithEveryNumberOfThreads) {
 // chooses experts has too few columns for us.
 INSTANTIATE_TEST_SUITE_P(Types, Text,
                          testing::Values(Case{"tiny", "q4_0", 15}, Case{"tiny", "q8_0", 15},
-                                         Case{"tiny", "q4_1", 15},
+                                         Case{"tiny", "q4_1", 15}, Case{"tiny-256", "q4_k", 15},
                                          Case{"tiny", "f16", 15}, Case{"tiny", "f32", 15},
                                          Case{"tiny-moe", "q4_0", 15}, Case{"tiny-moe", "q8_0", 15},
                                          Case{"tiny-moe", "f16", 15}, Case{"tiny-moe", "f32", 15}),

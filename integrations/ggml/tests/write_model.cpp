@@ -29,22 +29,22 @@ struct Shape {
 // The tiny ones have rows that fill no tile, and odd numbers of blocks of 32.
 const std::map<std::string, Shape> shapes = {
     {"tiny", {2, 160, 5, 5, 416, 1003}},
+    {"tiny-256", {2, 256, 8, 4, 512, 1003}},
     {"tiny-moe", {2, 160, 5, 1, 96, 1003, 4}},
     {"542m", {8, 2048, 32, 32, 5632, 32000}},
 };
-const std::map<std::string, StoredType> types = {{"q4_0", StoredType::q4_0},
-                                                 {"q4_1", StoredType::q4_1},
-                                                 {"q8_0", StoredType::q8_0},
-                                                 {"f16", StoredType::f16},
-                                                 {"f32", StoredType::f32}};
+const std::map<std::string, StoredType> types = {
+    {"q4_0", StoredType::q4_0}, {"q4_1", StoredType::q4_1}, {"q4_k", StoredType::q4_k},
+    {"q8_0", StoredType::q8_0}, {"f16", StoredType::f16},   {"f32", StoredType::f32}};
 
 /// Seeds were searched with ggml's own path alone: with these, the likeliest of the first words
-/// that `greedy` writes is at least a tenth of the logits' size ahead of the next one (542m: 0.07
+/// that `greedy` writes is at least a tenth of the logits' size ahead of the next one (542m: 0.06
 /// to 0.1), where rounding int8 activations moves it by 0.01 to 0.02.
 const std::map<std::string, uint64_t> seeds = {
-    {"tiny q4_0", 24},     {"tiny q8_0", 7},      {"tiny f16", 18},    {"tiny f32", 18},
-    {"tiny-moe q4_0", 17}, {"tiny-moe q8_0", 25}, {"tiny-moe f16", 7}, {"tiny-moe f32", 7},
-    {"542m q4_0", 6},      {"542m q8_0", 58},     {"542m f16", 24},
+    {"tiny q4_1", 27},   {"tiny-256 q4_k", 17}, {"tiny q4_0", 24},     {"tiny q8_0", 7},
+    {"tiny f16", 18},    {"tiny f32", 18},      {"tiny-moe q4_0", 17}, {"tiny-moe q8_0", 25},
+    {"tiny-moe f16", 7}, {"tiny-moe f32", 7},   {"542m q4_0", 6},      {"542m q4_1", 11},
+    {"542m q4_k", 5},    {"542m q8_0", 58},     {"542m f16", 24},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
@@ -250,10 +250,10 @@ void write_model(const std::string& name, const std::string& type_name, const st
 int main(int argc, char** argv) {
   CLI::App app{"Writes a llama model of random weights.", "write_model"};
   std::string shape, type, file;
-  app.add_option("shape", shape, "tiny, tiny-moe or 542m")
+  app.add_option("shape", shape, "tiny, tiny-256 (for types of super-blocks), tiny-moe or 542m")
       ->required()
       ->check(CLI::IsMember(tw::shapes));
-  app.add_option("type", type, "of its weights: q4_0, q4_1, q8_0, f16 or f32")
+  app.add_option("type", type, "of its weights: q4_0, q4_1, q4_k, q8_0, f16 or f32")
       ->required()
       ->check(CLI::IsMember(tw::types));
   app.add_option("file", file, "the GGUF file")->required();

@@ -93,6 +93,11 @@ typedef struct tw_axes {
   tw_axis rows; /* panels, or a source's rows: their stride is whatever is packed, or given */
   tw_field data, scales, minimums, bias;
   tw_field zero_points; /* of columns */
+  /* Blocks whose scales and minimums are whole numbers: those are worth number * scale step and
+   * -number * minimum step. A source may keep bits above those of `scales` and `minimums`
+   * elsewhere. */
+  tw_field scale_steps, minimum_steps;
+  tw_field scale_tops, minimum_tops;
 } tw_axes;
 
 /* What packers of weights read. Those of one name differ in what their values are. */

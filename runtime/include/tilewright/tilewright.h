@@ -244,8 +244,9 @@ typedef enum tw_rhs_order {
   TW_NXK_BF16, /* n rows of k values of bf16 */
   TW_Q4_1, /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
               codes 0 to 15 */
-  TW_NBITS /* ONNX Runtime's MatMulNBits of 4 or 8 bits: n rows of k codes + 8 (+ 128), and zero
-              points likewise: see below */
+  TW_NBITS, /* ONNX Runtime's MatMulNBits of 4 or 8 bits: n rows of k codes + 8 (+ 128), and zero
+               points likewise: see below */
+  TW_Q4_K /* n rows of ggml's super-blocks of 256 values, 144 bytes each, as its files have them */
 } tw_rhs_order;
 
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes), codes

@@ -1,0 +1,64 @@
+#include "lower/pack_steps.h"
+
+#include <utility>
+
+#include "lower/pack_walk.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t at_once = 4;  ///< blocks whose numbers lie in neighboring bytes
+
+/// From the beginning of a source's super-block to what a field keeps of a block.
+int64_t source_bit(const Source& source, FieldKind kind, int64_t k) {
+  return place(source.axes, kind, {0, k, 0}, {k, {}, 0});
+}
+
+/// Of some blocks from that of k on, a byte each.
+Value load_bits(Builder& b, const Source& source, Value from, FieldKind kind, int64_t k) {
+  const int64_t bit = source_bit(source, kind, k);
+  const int64_t mask = (int64_t{1} << bits(field_axes(source.axes, kind).type)) - 1;
+  Value bytes = b.op(OpCode::load_scalar, {from}, {.bits = 32, .offset = bit / 8}, "bytes");
+  if (bit % 8 != 0) bytes = b.op(OpCode::ishr, {bytes}, {.imm = bit % 8});
+  return b.op(OpCode::iand_imm, {bytes}, {.imm = mask * 0x01010101});
+}
+
+/// Their numbers, whose upper bits may stand elsewhere.
+Value load_numbers(Builder& b, const Source& source, Value from, FieldKind kind, FieldKind tops,
+                   int64_t k) {
+  const Value low = load_bits(b, source, from, kind, k);
+  if (find_field(source.axes, tops) == nullptr) return low;
+  const Value top = load_bits(b, source, from, tops, k);
+  const int shift = bits(field_axes(source.axes, kind).type);
+  return plus(b, {low, b.op(OpCode::ishl, {top}, {.imm = shift})}, "numbers");
+}
+
+}  // namespace
+
+void put_super_block_numbers(Builder& b, const Layout& layout, const Source& source, Value from,
+                             Value to, Value row) {
+  const Part panel = axes(layout);
+  const auto packed = [&](FieldKind kind, int64_t k) {
+    return place(panel, kind, {0, k, 0}, {layout.super_block, {}, 0}) / 8;
+  };
+  const Value at_steps = plus(b, {to, times(b, row, 2)}, "steps");
+  for (const FieldKind kind : {FieldKind::scale_steps, FieldKind::minimum_steps}) {
+    const int64_t offset = source_bit(source, kind, 0) / 8;
+    const Value step = b.op(OpCode::load_scalar, {from}, {.bits = 16, .offset = offset}, "step");
+    b.op(OpCode::store_scalar, {at_steps, step}, {.bits = 16, .offset = packed(kind, 0)});
+  }
+  const Value at_numbers = plus(b, {to, row}, "numbers");
+  for (int64_t first = 0; first < layout.super_block; first += at_once * layout.block) {
+    for (const auto& [kind, tops] : {std::pair{FieldKind::scales, FieldKind::scale_tops},
+                                     {FieldKind::minimums, FieldKind::minimum_tops}}) {
+      const Value numbers = load_numbers(b, source, from, kind, tops, first);
+      for (int64_t i = 0; i < at_once; ++i) {
+        const Value number = i == 0 ? numbers : b.op(OpCode::ishr, {numbers}, {.imm = 8 * i});
+        const int64_t offset = packed(kind, first + i * layout.block);
+        b.op(OpCode::store_scalar, {at_numbers, number}, {.bits = 8, .offset = offset});
+      }
+    }
+  }
+}
+
+}  // namespace tw
