@@ -87,8 +87,7 @@ class Names {
 
 std::string scales_macro(const Layout& layout) {
   if (layout.side == Side::rhs && layout.block != 0) {
-    const bool steps = layout.super_block != 0;
-    const Field& scale = field_of(layout, steps ? FieldKind::scale_steps : FieldKind::scales);
+    const Field& scale = field_of(layout, float_scale(layout));
     return "TW_SCALES_" + upper(std::string(name(scale.type)));
   }
   return "TW_SCALES_UNSET";

@@ -306,11 +306,22 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
   }
 }
 
+/// Numbers of super-blocks' scales are bytes, of which a kernel makes f32.
+static void check_super_block(const Format& rhs, const Isa& isa) {
+  const bool widens = isa.has(OpCode::widen_8_32) && isa.has(OpCode::cvt_i32_f32) &&
+                      isa.has(OpCode::load, 0, isa.vector_bytes.divided(4));
+  if (rhs.super_block == 0 || widens) return;
+  throw NoInstruction(fmt::format(
+      "format {} is not possible on {}: it has no instruction that makes 32 bits of bytes",
+      rhs.name, isa.name));
+}
+
 LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique technique, const Isa& isa,
                           const Panels& wanted) {
   check_pair(lhs, rhs, technique, isa, wanted.sums);
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales);
+  check_super_block(rhs, isa);
   if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
     throw NoInstruction(
         fmt::format("outer is not possible with blocks on {}, which has no instruction that adds "

@@ -119,9 +119,8 @@ std::string block_suffix(const Layout& layout, const Format& format, BlockLength
     text += fmt::format("_b{}", layout.block);
   }
   for (const Field& field : layout.fields) {
-    const FieldKind kind = layout.super_block != 0 ? FieldKind::scale_steps : FieldKind::scales;
-    const bool unusual =
-        layout.side == Side::rhs && field.kind == kind && field.type != ElementType::f16;
+    const bool unusual = layout.side == Side::rhs && field.kind == float_scale(layout) &&
+                         field.type != ElementType::f16;
     if (unusual) text += fmt::format("_{}", name(field.type));
   }
   return text;
@@ -189,6 +188,10 @@ Length super_block_bytes(const Layout& layout) {
 Length steps_bytes(const Layout& layout) {
   if (layout.super_block == 0) return 0;
   return super_block_bytes(layout) - block_bytes(layout) * (layout.super_block / layout.block);
+}
+
+FieldKind float_scale(const Layout& layout) {
+  return layout.super_block != 0 ? FieldKind::scale_steps : FieldKind::scales;
 }
 
 bool is_step(FieldKind kind) {

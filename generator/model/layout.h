@@ -146,6 +146,8 @@ Length super_block_bytes(const Layout& layout);
 Length steps_bytes(const Layout& layout);
 /// Whether a field stands once in a super-block.
 bool is_step(FieldKind kind);
+/// The floats that blocks' scales are, or in super-blocks numbers of.
+FieldKind float_scale(const Layout& layout);
 /// Index of the first field of that kind, -1 if there is none.
 int field_index(const Layout& layout, FieldKind kind);
 /// Likewise of the one for which codes are added up: sums, or a bias of i32.

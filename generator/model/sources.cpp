@@ -21,11 +21,6 @@ int64_t together(const T& layout) {
   return layout.super_block != 0 ? layout.super_block : layout.block;
 }
 
-/// What of a block's scale is a float.
-FieldKind float_scale(const Layout& layout) {
-  return layout.super_block != 0 ? FieldKind::scale_steps : FieldKind::scales;
-}
-
 /// Whether its codes, or floats, are those of a layout without blocks or with blocks of such
 /// length, and with minimums or without.
 bool has_codes(const Source& source, ElementType type, int64_t block, bool minimums) {

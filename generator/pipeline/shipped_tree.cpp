@@ -23,13 +23,13 @@ bool is_portable(const Variant& variant) {
 bool same_weights(const Variant& a, const Variant& b) {
   if (a.family.name != b.family.name || a.rhs.block != b.rhs.block) return false;
   return a.rhs.block == 0 ||
-         field_of(a.rhs, FieldKind::scales).type == field_of(b.rhs, FieldKind::scales).type;
+         field_of(a.rhs, float_scale(a.rhs)).type == field_of(b.rhs, float_scale(b.rhs)).type;
 }
 
 std::string weights_text(const Variant& variant) {
   if (variant.rhs.block == 0) return variant.family.name;
   return fmt::format("{}, blocks of {} with scales of {}", variant.family.name, variant.rhs.block,
-                     name(field_of(variant.rhs, FieldKind::scales).type));
+                     name(field_of(variant.rhs, float_scale(variant.rhs)).type));
 }
 
 const Variant& find_row(const std::vector<Variant>& variants, const std::string& wanted) {

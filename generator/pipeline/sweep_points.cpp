@@ -137,7 +137,7 @@ SweepPoint point_of(const Variant& variant) {
   point.panels = {variant.lhs.panel, variant.rhs.panel, variant.rhs.order.kr, variant.style,
                   variant.rhs.block};
   if (variant.rhs.block != 0) {
-    point.panels.scales = field_of(variant.rhs, FieldKind::scales).type;
+    point.panels.scales = field_of(variant.rhs, float_scale(variant.rhs)).type;
   }
   return point;
 }

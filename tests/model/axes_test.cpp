@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -96,9 +97,37 @@ int64_t start_of(const Layout& layout, FieldKind kind, int64_t k, int64_t block,
   return inside ? before + all_blocks * block : before;
 }
 
+/// Likewise with super-blocks: steps, then blocks.
+int64_t start_in_super_blocks(const Layout& layout, FieldKind kind, int64_t k, int64_t block,
+                              VectorLength vl) {
+  int64_t steps = 0, in_block = 0, before = 0;
+  bool seen = false;
+  const Field& wanted = field_of(layout, kind);
+  const auto group = [](const Field& field) {
+    const bool repeated = field.kind == FieldKind::data || field.per_block;
+    return is_step(field.kind) ? 0 : repeated ? 1 : 2;
+  };
+  for (const Field& field : layout.fields) {
+    const int64_t bytes = bytes_of(layout, field, k, vl);
+    if (group(field) == 0) steps += bytes;
+    if (group(field) == 1) in_block += bytes;
+    seen |= field.kind == kind;
+    if (!seen && group(field) == group(wanted)) before += bytes;
+  }
+  const int64_t blocks = layout.super_block / layout.block;
+  const int64_t super_block = steps + blocks * in_block;
+  if (group(wanted) == 2) return k / layout.super_block * super_block + before;
+  const int64_t first = block / blocks * super_block + before;
+  return group(wanted) == 0 ? first : first + steps + block % blocks * in_block;
+}
+
 void compare(const Layout& layout, VectorLength vl) {
   SCOPED_TRACE(canonical(layout) + " at " + std::to_string(vl.vl));
-  const int64_t k = layout.block != 0 ? 2 * layout.block : 2 * layout.k_multiple;
+  const int64_t k = 2 * std::max({layout.super_block, layout.block, layout.k_multiple});
+  const auto start = [&](FieldKind kind, int64_t block) {
+    return layout.super_block != 0 ? start_in_super_blocks(layout, kind, k, block, vl)
+                                   : start_of(layout, kind, k, block, vl);
+  };
   const Part panels = axes(layout);
   const Sizes sizes{k, vl, 0};
   const FieldAxes& data = field_axes(panels, FieldKind::data);
@@ -106,7 +135,7 @@ void compare(const Layout& layout, VectorLength vl) {
     for (int64_t i = 0; i < k; ++i) {
       const int64_t block = layout.block != 0 ? i / layout.block : 0;
       const Restated wanted = restated(layout, row, layout.block != 0 ? i % layout.block : i, vl);
-      const int64_t byte = wanted.byte + start_of(layout, FieldKind::data, k, block, vl);
+      const int64_t byte = wanted.byte + start(FieldKind::data, block);
       ASSERT_EQ(place(panels, FieldKind::data, {row, i, 0}, sizes), byte * 8 + wanted.shift)
           << row << ", " << i;
       ASSERT_EQ(offset(data, {row, i, 0}, vl), wanted.offset) << row << ", " << i;
@@ -115,8 +144,8 @@ void compare(const Layout& layout, VectorLength vl) {
       if (field.kind == FieldKind::data) continue;
       for (int64_t copy = 0; copy < field.repeat; ++copy) {
         const int64_t block = layout.block != 0 && field.per_block ? 1 : 0;
-        const int64_t byte = start_of(layout, field.kind, k, block, vl) +
-                             (row * field.repeat + copy) * bits(field.type) / 8;
+        const int64_t byte =
+            start(field.kind, block) + (row * field.repeat + copy) * bits(field.type) / 8;
         ASSERT_EQ(place(panels, field.kind, {row, block * layout.block, copy}, sizes), byte * 8)
             << name(field.kind) << ' ' << row << ' ' << copy;
       }
