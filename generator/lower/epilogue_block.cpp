@@ -6,8 +6,8 @@
 //   out = clamp((f + float(negated_zero_point) * sum(scale_w * sum q)) * scale_a + bias)
 // where every "+" of a product is one fma. Columns with a zero point for every block have
 //   float(sum a q) - zero point * float(sum a)
-// in the place of float(sum a q). Columns with a minimum for every block, of code 0 what that and
-// half of all steps are worth, have
+// in the place of float(sum a q). Columns with a minimum for every block, which the lowest code is
+// worth, `half` below code 0, have
 //   f += (float(sum a q) * scale_w + (minimum + half * scale_w) * float(sum a)) * scale_a
 #include <fmt/format.h>
 
@@ -129,8 +129,8 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
 /// Minus what code 0 is worth, of all the tile's columns.
 std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
                                    const std::vector<Value>& scales, const Steps& steps) {
-  const auto half = static_cast<float>(1 << (bits(t.v.rhs.element) - 1));
-  const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(-half), "negated_half");
+  const auto lowest = -static_cast<float>(1 << (bits(t.v.rhs.element) - 1));
+  const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(lowest), "negated_half");
   std::vector<Value> middles = block_columns(t, rhs, FieldKind::minimums);
   for (size_t j = 0; j < middles.size(); ++j) {
     const Value half = t.b.op(OpCode::fmul, {scales[j], negated_half}, {}, "half", Role::operand);
@@ -168,7 +168,7 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
 }
 
 /// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
-/// wants it; `sums`: cursors of start_block().
+/// wants it; `sums`: cursors of start_block(); `steps`: none without super-blocks.
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
                              const std::vector<Value>& sums, const std::vector<Value>& acc,
                              const Steps& steps) {

@@ -308,6 +308,7 @@ class BlockPanelPacker {
 
  private:
   [[nodiscard]] int64_t run_pieces() const { return run_values / piece_of(layout_); }
+
   /// The rows of a panel.
   struct Way {
     Value rows, missing;  ///< those that exist, and those that do not

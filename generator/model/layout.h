@@ -21,7 +21,7 @@ enum class FieldKind {
                 ///< the sum over blocks of scale * (sum of the block's codes)
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
                 ///< of their blocks of the scales' type
-  scales,       ///< f32, f16 or bf16
+  scales,       ///< f32, f16 or bf16; of super-blocks numbers of 8 bits
   minimums,     ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
                 ///< added; without, a code is worth scale * code
   bias,  ///< f32; i32: of static activations, less their zero point times the column's sum of
