@@ -124,10 +124,9 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .type = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
-      layout.k_multiple, layout.super_block != 0 ? layout.super_block : layout.block,
-      bits(layout.element), row_bytes(layout, false), row_bytes(layout, true), exact_k(layout),
-      field_index(layout, FieldKind::scales) >= 0 ? 1 : 0, scales_macro(layout),
-      layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
+      layout.k_multiple, whole_block(layout), bits(layout.element), row_bytes(layout, false),
+      row_bytes(layout, true), exact_k(layout), field_index(layout, FieldKind::scales) >= 0 ? 1 : 0,
+      scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
       lhs_field(layout, FieldKind::scales).repeat,
       layout.side == Side::lhs ? "NULL" : fmt::format("&layout_{}_axes", number),
       layout.element == ElementType::i16 ? "TW_TYPE_NONE" : type_name(layout.element));

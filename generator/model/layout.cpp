@@ -165,7 +165,7 @@ int64_t exact_k(const Layout& layout) {
 
 int64_t padded_k(const Layout& layout, int64_t k) {
   const int64_t padded = round_up(k, layout.k_multiple);
-  const int whole = layout.super_block != 0 ? layout.super_block : layout.block;
+  const int whole = whole_block(layout);
   return whole != 0 ? round_up(padded, whole) : padded;
 }
 
@@ -188,6 +188,10 @@ Length super_block_bytes(const Layout& layout) {
 Length steps_bytes(const Layout& layout) {
   if (layout.super_block == 0) return 0;
   return super_block_bytes(layout) - block_bytes(layout) * (layout.super_block / layout.block);
+}
+
+int whole_block(const Layout& layout) {
+  return layout.super_block != 0 ? layout.super_block : layout.block;
 }
 
 FieldKind float_scale(const Layout& layout) {

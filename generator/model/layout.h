@@ -144,6 +144,8 @@ Length block_field_bytes(const Layout& layout);
 /// Likewise from a super-block's start to the next one's, and to its first block.
 Length super_block_bytes(const Layout& layout);
 Length steps_bytes(const Layout& layout);
+/// Values of k that stand together: a super-block, or a block; 0: neither.
+int whole_block(const Layout& layout);
 /// Whether a field stands once in a super-block.
 bool is_step(FieldKind kind);
 /// The floats that blocks' scales are, or in super-blocks numbers of.

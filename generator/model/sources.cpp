@@ -15,12 +15,6 @@ bool has_values(const Source& source) {
   return is_float(data_of(source).type) || block_of(source) != 0;
 }
 
-/// Values of k that stand together in such a layout, or format.
-template <typename T>
-int64_t together(const T& layout) {
-  return layout.super_block != 0 ? layout.super_block : layout.block;
-}
-
 /// Whether its codes, or floats, are those of a layout without blocks or with blocks of such
 /// length, and with minimums or without.
 bool has_codes(const Source& source, ElementType type, int64_t block, bool minimums) {
@@ -115,7 +109,8 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    if (!converts && !has_codes(source, format.element, together(format), format.has_minimums))
+    if (!converts && !has_codes(source, format.element, std::max(format.super_block, format.block),
+                                format.has_minimums))
       continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -128,7 +123,7 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   for (const Source& source : sources()) {
     if (source.name != name) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
-    if (has_codes(source, layout.element, together(layout), minimums)) {
+    if (has_codes(source, layout.element, whole_block(layout), minimums)) {
       const FieldKind scale = float_scale(layout);
       const bool fits = block_of(source) == 0 ||
                         field_axes(source.axes, scale).type == field_of(layout, scale).type;
