@@ -24,7 +24,11 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (d3276d95309566e6)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7f33795a81b5e9af)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (76260fa8b1f4769f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (7a64c453bee1782e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (4f2f1e9c178c2a11)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (da607aa3161f3395)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
@@ -1658,406 +1662,821 @@ static const tw_axis axes_287[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
 };
 static const tw_axis axes_288[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_289[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_290[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_291[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_292[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_293[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_294[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_295[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_296[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_297[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_298[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_299[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_300[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_301[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_302[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_303[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_304[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_305[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_306[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_307[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_308[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_309[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_310[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_311[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_312[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_313[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_314[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_315[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_316[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_317[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_318[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_319[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_320[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_321[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_322[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_323[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_324[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_325[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_326[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_327[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_328[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_329[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_330[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_331[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_332[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_333[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_334[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_335[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_336[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_337[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_338[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_339[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
+    {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_340[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_341[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_342[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_343[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
+};
+static const tw_axis axes_344[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
+};
+static const tw_axis axes_345[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_289[] = {
+static const tw_axis axes_346[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_290[] = {
+static const tw_axis axes_347[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_291[] = {
+static const tw_axis axes_348[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_292[] = {
+static const tw_axis axes_349[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_293[] = {
+static const tw_axis axes_350[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_294[] = {
+static const tw_axis axes_351[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_295[] = {
+static const tw_axis axes_352[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_296[] = {
+static const tw_axis axes_353[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_297[] = {
+static const tw_axis axes_354[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_298[] = {
+static const tw_axis axes_355[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_299[] = {
+static const tw_axis axes_356[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_300[] = {
+static const tw_axis axes_357[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_301[] = {
+static const tw_axis axes_358[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_302[] = {
+static const tw_axis axes_359[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_303[] = {
+static const tw_axis axes_360[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_304[] = {
+static const tw_axis axes_361[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_305[] = {
+static const tw_axis axes_362[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_306[] = {
+static const tw_axis axes_363[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_307[] = {
+static const tw_axis axes_364[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_308[] = {
+static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_309[] = {
+static const tw_axis axes_366[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_310[] = {
+static const tw_axis axes_367[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_311[] = {
+static const tw_axis axes_368[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_312[] = {
+static const tw_axis axes_369[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_313[] = {
+static const tw_axis axes_370[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_314[] = {
+static const tw_axis axes_371[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_315[] = {
+static const tw_axis axes_372[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_316[] = {
+static const tw_axis axes_373[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_317[] = {
+static const tw_axis axes_374[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_318[] = {
+static const tw_axis axes_375[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_319[] = {
+static const tw_axis axes_376[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_320[] = {
+static const tw_axis axes_377[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_321[] = {
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_322[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_323[] = {
+static const tw_axis axes_380[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_324[] = {
+static const tw_axis axes_381[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_325[] = {
+static const tw_axis axes_382[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_326[] = {
+static const tw_axis axes_383[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_327[] = {
+static const tw_axis axes_384[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_328[] = {
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_329[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_330[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_331[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_332[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_333[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_334[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_335[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_336[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_337[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_338[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_339[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_340[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_341[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_342[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_343[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_344[] = {
+static const tw_axis axes_401[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_345[] = {
+static const tw_axis axes_402[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_346[] = {
+static const tw_axis axes_403[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_347[] = {
+static const tw_axis axes_404[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_348[] = {
+static const tw_axis axes_405[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_349[] = {
+static const tw_axis axes_406[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_350[] = {
+static const tw_axis axes_407[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_351[] = {
+static const tw_axis axes_408[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_352[] = {
+static const tw_axis axes_409[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_353[] = {
+static const tw_axis axes_410[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_354[] = {
+static const tw_axis axes_411[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_355[] = {
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_356[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_357[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_358[] = {
+static const tw_axis axes_415[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_359[] = {
+static const tw_axis axes_416[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_360[] = {
+static const tw_axis axes_417[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_361[] = {
+static const tw_axis axes_418[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_362[] = {
+static const tw_axis axes_419[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_363[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_364[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_365[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
+};
+static const tw_axis axes_432[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_433[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+};
+static const tw_axis axes_434[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+};
+static const tw_axis axes_435[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_436[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+};
+static const tw_axis axes_437[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+};
+static const tw_axis axes_438[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
+    {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
+};
+static const tw_axis axes_439[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
+};
+static const tw_axis axes_440[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
+};
+static const tw_axis axes_441[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
+};
+static const tw_axis axes_442[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
+};
+static const tw_axis axes_443[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
+};
+static const tw_axis axes_444[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
+    {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
+};
+static const tw_axis axes_445[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
+};
+static const tw_axis axes_446[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
+};
+static const tw_axis axes_447[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
 
 static const tw_layout layout_0 = {
@@ -2085,6 +2504,7 @@ static const tw_layout layout_0 = {
 static const tw_axes layout_1_axes = {
     {TW_DIM_N, {0, 0}, {1, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-32, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2121,6 +2541,7 @@ static const tw_axes layout_2_axes = {
     {TW_F16, {0, 0}, axes_1, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2155,6 +2576,7 @@ static const tw_axes layout_3_axes = {
     {TW_F16, {0, 0}, axes_3, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2187,6 +2609,7 @@ static const tw_layout layout_3 = {
 static const tw_axes layout_4_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_5, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -2245,6 +2668,7 @@ static const tw_axes layout_6_axes = {
     {TW_F32, {0, 0}, axes_7, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-32, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2277,6 +2701,7 @@ static const tw_layout layout_6 = {
 static const tw_axes layout_7_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_F32, {0, 0}, axes_8, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -2313,6 +2738,7 @@ static const tw_axes layout_8_axes = {
     {TW_F32, {0, 0}, axes_9, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2345,6 +2771,7 @@ static const tw_layout layout_8 = {
 static const tw_axes layout_9_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_F32, {0, 0}, axes_10, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -2401,6 +2828,7 @@ static const tw_layout layout_10 = {
 static const tw_axes layout_11_axes = {
     {TW_DIM_N, {0, 0}, {1, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_11, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-32, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-64, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2435,6 +2863,7 @@ static const tw_layout layout_11 = {
 static const tw_axes layout_12_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_12, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -2469,6 +2898,7 @@ static const tw_layout layout_12 = {
 static const tw_axes layout_13_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_13, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -2503,6 +2933,7 @@ static const tw_layout layout_13 = {
 static const tw_axes layout_14_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_14, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -2561,6 +2992,7 @@ static const tw_axes layout_16_axes = {
     {TW_BF16, {0, 0}, axes_15, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1536, 0}, axes_16, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2615,6 +3047,7 @@ static const tw_layout layout_17 = {
 static const tw_axes layout_18_axes = {
     {TW_DIM_N, {0, 0}, {12, 0}, {0, 0}},
     {TW_BF16, {0, 0}, axes_17, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-384, 0}, axes_18, 1, 1, 0, NULL, 0},
@@ -2717,6 +3150,7 @@ static const tw_axes layout_22_axes = {
     {TW_BF16, {0, 0}, axes_19, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2771,6 +3205,7 @@ static const tw_layout layout_23 = {
 static const tw_axes layout_24_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_1, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -2829,6 +3264,7 @@ static const tw_axes layout_26_axes = {
     {TW_F16, {0, 0}, axes_19, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2861,6 +3297,7 @@ static const tw_layout layout_26 = {
 static const tw_axes layout_27_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_BF16, {0, 0}, axes_5, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -2897,6 +3334,7 @@ static const tw_axes layout_28_axes = {
     {TW_BF16, {0, 0}, axes_3, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2929,6 +3367,7 @@ static const tw_layout layout_28 = {
 static const tw_axes layout_29_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_BF16, {0, 0}, axes_21, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -2965,6 +3404,7 @@ static const tw_axes layout_30_axes = {
     {TW_BF16, {0, 0}, axes_1, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -2997,6 +3437,7 @@ static const tw_layout layout_30 = {
 static const tw_axes layout_31_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_F16, {0, 0}, axes_21, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -3033,6 +3474,7 @@ static const tw_axes layout_32_axes = {
     {TW_F32, {0, 0}, axes_23, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -3067,6 +3509,7 @@ static const tw_axes layout_33_axes = {
     {TW_F32, {0, 0}, axes_24, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-768, 0}, axes_25, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -3099,6 +3542,7 @@ static const tw_layout layout_33 = {
 static const tw_axes layout_34_axes = {
     {TW_DIM_N, {0, 0}, {0, 16}, {0, 0}},
     {TW_F32, {0, 0}, axes_26, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_27, 1, 1, 0, NULL, 0},
@@ -3157,6 +3601,7 @@ static const tw_axes layout_36_axes = {
     {TW_F32, {0, 0}, axes_28, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -3189,6 +3634,7 @@ static const tw_layout layout_36 = {
 static const tw_axes layout_37_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_29, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3223,6 +3669,7 @@ static const tw_layout layout_37 = {
 static const tw_axes layout_38_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_29, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3257,6 +3704,7 @@ static const tw_layout layout_38 = {
 static const tw_axes layout_39_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_31, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {512, 0}, axes_32, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3291,6 +3739,7 @@ static const tw_layout layout_39 = {
 static const tw_axes layout_40_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_33, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_34, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3325,6 +3774,7 @@ static const tw_layout layout_40 = {
 static const tw_axes layout_41_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_33, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_34, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3359,6 +3809,7 @@ static const tw_layout layout_41 = {
 static const tw_axes layout_42_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_35, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_36, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3393,6 +3844,7 @@ static const tw_layout layout_42 = {
 static const tw_axes layout_43_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_37, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_38, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3427,6 +3879,7 @@ static const tw_layout layout_43 = {
 static const tw_axes layout_44_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_37, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_38, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3461,6 +3914,7 @@ static const tw_layout layout_44 = {
 static const tw_axes layout_45_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_39, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_40, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3495,6 +3949,7 @@ static const tw_layout layout_45 = {
 static const tw_axes layout_46_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_41, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_42, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3529,6 +3984,7 @@ static const tw_layout layout_46 = {
 static const tw_axes layout_47_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_41, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_42, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3563,6 +4019,7 @@ static const tw_layout layout_47 = {
 static const tw_axes layout_48_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_43, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_44, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -3597,6 +4054,7 @@ static const tw_layout layout_48 = {
 static const tw_axes layout_49_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_45, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_46, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3631,6 +4089,7 @@ static const tw_layout layout_49 = {
 static const tw_axes layout_50_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_45, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_46, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3665,6 +4124,7 @@ static const tw_layout layout_50 = {
 static const tw_axes layout_51_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_47, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_48, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3699,6 +4159,7 @@ static const tw_layout layout_51 = {
 static const tw_axes layout_52_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_49, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_50, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3733,6 +4194,7 @@ static const tw_layout layout_52 = {
 static const tw_axes layout_53_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_49, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_50, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3767,6 +4229,7 @@ static const tw_layout layout_53 = {
 static const tw_axes layout_54_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_51, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_52, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3801,6 +4264,7 @@ static const tw_layout layout_54 = {
 static const tw_axes layout_55_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_53, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_54, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3835,6 +4299,7 @@ static const tw_layout layout_55 = {
 static const tw_axes layout_56_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_53, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_54, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3869,6 +4334,7 @@ static const tw_layout layout_56 = {
 static const tw_axes layout_57_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_55, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_56, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3903,6 +4369,7 @@ static const tw_layout layout_57 = {
 static const tw_axes layout_58_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_57, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_58, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3937,6 +4404,7 @@ static const tw_layout layout_58 = {
 static const tw_axes layout_59_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_57, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_58, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -3971,6 +4439,7 @@ static const tw_layout layout_59 = {
 static const tw_axes layout_60_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_59, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_60, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -4005,6 +4474,7 @@ static const tw_layout layout_60 = {
 static const tw_axes layout_61_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_62, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4039,6 +4509,7 @@ static const tw_layout layout_61 = {
 static const tw_axes layout_62_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_62, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4073,6 +4544,7 @@ static const tw_layout layout_62 = {
 static const tw_axes layout_63_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_63, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_64, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4107,6 +4579,7 @@ static const tw_layout layout_63 = {
 static const tw_axes layout_64_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_65, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_66, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4141,6 +4614,7 @@ static const tw_layout layout_64 = {
 static const tw_axes layout_65_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_65, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_66, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4175,6 +4649,7 @@ static const tw_layout layout_65 = {
 static const tw_axes layout_66_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_67, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_68, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4209,6 +4684,7 @@ static const tw_layout layout_66 = {
 static const tw_axes layout_67_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_69, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_70, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4243,6 +4719,7 @@ static const tw_layout layout_67 = {
 static const tw_axes layout_68_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_69, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_70, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4277,6 +4754,7 @@ static const tw_layout layout_68 = {
 static const tw_axes layout_69_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_71, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_72, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4311,6 +4789,7 @@ static const tw_layout layout_69 = {
 static const tw_axes layout_70_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_73, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {32768, 0}, axes_74, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4345,6 +4824,7 @@ static const tw_layout layout_70 = {
 static const tw_axes layout_71_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_73, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {32768, 0}, axes_74, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4379,6 +4859,7 @@ static const tw_layout layout_71 = {
 static const tw_axes layout_72_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_75, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {32768, 0}, axes_76, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -4413,6 +4894,7 @@ static const tw_layout layout_72 = {
 static const tw_axes layout_73_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_77, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_79, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4447,6 +4929,7 @@ static const tw_layout layout_73 = {
 static const tw_axes layout_74_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_77, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_79, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4481,6 +4964,7 @@ static const tw_layout layout_74 = {
 static const tw_axes layout_75_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_80, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_81, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4515,6 +4999,7 @@ static const tw_layout layout_75 = {
 static const tw_axes layout_76_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_82, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_83, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4549,6 +5034,7 @@ static const tw_layout layout_76 = {
 static const tw_axes layout_77_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_82, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_83, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4583,6 +5069,7 @@ static const tw_layout layout_77 = {
 static const tw_axes layout_78_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_84, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_85, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4617,6 +5104,7 @@ static const tw_layout layout_78 = {
 static const tw_axes layout_79_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_86, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_87, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4651,6 +5139,7 @@ static const tw_layout layout_79 = {
 static const tw_axes layout_80_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_86, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_87, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4685,6 +5174,7 @@ static const tw_layout layout_80 = {
 static const tw_axes layout_81_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_88, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_89, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4719,6 +5209,7 @@ static const tw_layout layout_81 = {
 static const tw_axes layout_82_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_90, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_91, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4753,6 +5244,7 @@ static const tw_layout layout_82 = {
 static const tw_axes layout_83_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_90, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_91, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4787,6 +5279,7 @@ static const tw_layout layout_83 = {
 static const tw_axes layout_84_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_92, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_93, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -4821,6 +5314,7 @@ static const tw_layout layout_84 = {
 static const tw_axes layout_85_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_95, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -4855,6 +5349,7 @@ static const tw_layout layout_85 = {
 static const tw_axes layout_86_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_95, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -4889,6 +5384,7 @@ static const tw_layout layout_86 = {
 static const tw_axes layout_87_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_96, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_97, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -4923,6 +5419,7 @@ static const tw_layout layout_87 = {
 static const tw_axes layout_88_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_99, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -4957,6 +5454,7 @@ static const tw_layout layout_88 = {
 static const tw_axes layout_89_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_99, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -4991,6 +5489,7 @@ static const tw_layout layout_89 = {
 static const tw_axes layout_90_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_100, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_101, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5025,6 +5524,7 @@ static const tw_layout layout_90 = {
 static const tw_axes layout_91_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_102, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_103, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5059,6 +5559,7 @@ static const tw_layout layout_91 = {
 static const tw_axes layout_92_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_102, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_103, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5093,6 +5594,7 @@ static const tw_layout layout_92 = {
 static const tw_axes layout_93_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_104, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_105, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5127,6 +5629,7 @@ static const tw_layout layout_93 = {
 static const tw_axes layout_94_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_106, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_107, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5161,6 +5664,7 @@ static const tw_layout layout_94 = {
 static const tw_axes layout_95_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_106, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_107, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5195,6 +5699,7 @@ static const tw_layout layout_95 = {
 static const tw_axes layout_96_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_108, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_109, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -5229,6 +5734,7 @@ static const tw_layout layout_96 = {
 static const tw_axes layout_97_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_110, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_111, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5263,6 +5769,7 @@ static const tw_layout layout_97 = {
 static const tw_axes layout_98_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_110, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_111, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5297,6 +5804,7 @@ static const tw_layout layout_98 = {
 static const tw_axes layout_99_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_112, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_113, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5331,6 +5839,7 @@ static const tw_layout layout_99 = {
 static const tw_axes layout_100_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_114, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_115, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5365,6 +5874,7 @@ static const tw_layout layout_100 = {
 static const tw_axes layout_101_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_114, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_115, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5399,6 +5909,7 @@ static const tw_layout layout_101 = {
 static const tw_axes layout_102_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_116, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_117, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5433,6 +5944,7 @@ static const tw_layout layout_102 = {
 static const tw_axes layout_103_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_118, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_119, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5467,6 +5979,7 @@ static const tw_layout layout_103 = {
 static const tw_axes layout_104_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_118, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_119, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5501,6 +6014,7 @@ static const tw_layout layout_104 = {
 static const tw_axes layout_105_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_120, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_121, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5535,6 +6049,7 @@ static const tw_layout layout_105 = {
 static const tw_axes layout_106_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_122, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {32768, 0}, axes_123, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5569,6 +6084,7 @@ static const tw_layout layout_106 = {
 static const tw_axes layout_107_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_122, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {32768, 0}, axes_123, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5603,6 +6119,7 @@ static const tw_layout layout_107 = {
 static const tw_axes layout_108_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_124, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {32768, 0}, axes_125, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -5637,6 +6154,7 @@ static const tw_layout layout_108 = {
 static const tw_axes layout_109_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_126, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_127, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5671,6 +6189,7 @@ static const tw_layout layout_109 = {
 static const tw_axes layout_110_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_126, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_127, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5705,6 +6224,7 @@ static const tw_layout layout_110 = {
 static const tw_axes layout_111_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_128, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_129, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5739,6 +6259,7 @@ static const tw_layout layout_111 = {
 static const tw_axes layout_112_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_130, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_131, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5773,6 +6294,7 @@ static const tw_layout layout_112 = {
 static const tw_axes layout_113_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_130, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_131, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5807,6 +6329,7 @@ static const tw_layout layout_113 = {
 static const tw_axes layout_114_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_132, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_133, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5841,6 +6364,7 @@ static const tw_layout layout_114 = {
 static const tw_axes layout_115_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_134, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {32768, 0}, axes_135, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5875,6 +6399,7 @@ static const tw_layout layout_115 = {
 static const tw_axes layout_116_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_134, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {32768, 0}, axes_135, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5909,6 +6434,7 @@ static const tw_layout layout_116 = {
 static const tw_axes layout_117_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_136, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {32768, 0}, axes_137, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5943,6 +6469,7 @@ static const tw_layout layout_117 = {
 static const tw_axes layout_118_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_138, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {65536, 0}, axes_139, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -5977,6 +6504,7 @@ static const tw_layout layout_118 = {
 static const tw_axes layout_119_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_138, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {65536, 0}, axes_139, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -6011,6 +6539,7 @@ static const tw_layout layout_119 = {
 static const tw_axes layout_120_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_140, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {65536, 0}, axes_141, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -6045,6 +6574,7 @@ static const tw_layout layout_120 = {
 static const tw_axes layout_121_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_142, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_143, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6079,6 +6609,7 @@ static const tw_layout layout_121 = {
 static const tw_axes layout_122_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_142, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_143, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6113,6 +6644,7 @@ static const tw_layout layout_122 = {
 static const tw_axes layout_123_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_144, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_145, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6147,6 +6679,7 @@ static const tw_layout layout_123 = {
 static const tw_axes layout_124_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_146, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_147, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6181,6 +6714,7 @@ static const tw_layout layout_124 = {
 static const tw_axes layout_125_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_146, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_147, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6215,6 +6749,7 @@ static const tw_layout layout_125 = {
 static const tw_axes layout_126_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_148, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_149, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6249,6 +6784,7 @@ static const tw_layout layout_126 = {
 static const tw_axes layout_127_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_150, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_151, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6283,6 +6819,7 @@ static const tw_layout layout_127 = {
 static const tw_axes layout_128_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_150, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_151, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6317,6 +6854,7 @@ static const tw_layout layout_128 = {
 static const tw_axes layout_129_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_152, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_153, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6351,6 +6889,7 @@ static const tw_layout layout_129 = {
 static const tw_axes layout_130_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_154, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_155, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6385,6 +6924,7 @@ static const tw_layout layout_130 = {
 static const tw_axes layout_131_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_154, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_155, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6419,6 +6959,7 @@ static const tw_layout layout_131 = {
 static const tw_axes layout_132_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_156, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_157, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6453,6 +6994,7 @@ static const tw_layout layout_132 = {
 static const tw_axes layout_133_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_158, 4, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -6487,6 +7029,7 @@ static const tw_layout layout_133 = {
 static const tw_axes layout_134_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 4, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -6521,6 +7064,7 @@ static const tw_layout layout_134 = {
 static const tw_axes layout_135_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_160, 4, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -6555,6 +7099,7 @@ static const tw_layout layout_135 = {
 static const tw_axes layout_136_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_161, 4, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6589,6 +7134,7 @@ static const tw_layout layout_136 = {
 static const tw_axes layout_137_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_162, 3, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -6623,6 +7169,7 @@ static const tw_layout layout_137 = {
 static const tw_axes layout_138_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_163, 3, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -6657,6 +7204,7 @@ static const tw_layout layout_138 = {
 static const tw_axes layout_139_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_164, 3, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -6691,6 +7239,7 @@ static const tw_layout layout_139 = {
 static const tw_axes layout_140_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6747,6 +7296,7 @@ static const tw_layout layout_141 = {
 static const tw_axes layout_142_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_166, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-384, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -6781,6 +7331,7 @@ static const tw_layout layout_142 = {
 static const tw_axes layout_143_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_167, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1536, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -6837,6 +7388,7 @@ static const tw_layout layout_144 = {
 static const tw_axes layout_145_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_168, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-3072, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -6893,6 +7445,7 @@ static const tw_layout layout_146 = {
 static const tw_axes layout_147_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_169, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-768, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -6949,6 +7502,7 @@ static const tw_layout layout_148 = {
 static const tw_axes layout_149_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_170, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-768, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -7027,6 +7581,7 @@ static const tw_layout layout_151 = {
 static const tw_axes layout_152_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_171, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -768}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -7083,6 +7638,7 @@ static const tw_layout layout_153 = {
 static const tw_axes layout_154_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_172, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {512, 0}, axes_173, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7117,6 +7673,7 @@ static const tw_layout layout_154 = {
 static const tw_axes layout_155_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_172, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {512, 0}, axes_173, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7151,6 +7708,7 @@ static const tw_layout layout_155 = {
 static const tw_axes layout_156_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_29, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {512, 0}, axes_174, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7207,6 +7765,7 @@ static const tw_layout layout_157 = {
 static const tw_axes layout_158_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_175, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_176, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7241,6 +7800,7 @@ static const tw_layout layout_158 = {
 static const tw_axes layout_159_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_175, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_176, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7275,6 +7835,7 @@ static const tw_layout layout_159 = {
 static const tw_axes layout_160_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_33, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_177, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7331,6 +7892,7 @@ static const tw_layout layout_161 = {
 static const tw_axes layout_162_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_178, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_179, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7365,6 +7927,7 @@ static const tw_layout layout_162 = {
 static const tw_axes layout_163_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_178, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_179, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7399,6 +7962,7 @@ static const tw_layout layout_163 = {
 static const tw_axes layout_164_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_37, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_180, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7455,6 +8019,7 @@ static const tw_layout layout_165 = {
 static const tw_axes layout_166_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_181, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_182, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7489,6 +8054,7 @@ static const tw_layout layout_166 = {
 static const tw_axes layout_167_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_181, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_182, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7523,6 +8089,7 @@ static const tw_layout layout_167 = {
 static const tw_axes layout_168_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_41, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_183, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -7557,6 +8124,7 @@ static const tw_layout layout_168 = {
 static const tw_axes layout_169_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_184, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_185, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7591,6 +8159,7 @@ static const tw_layout layout_169 = {
 static const tw_axes layout_170_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_184, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_185, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7625,6 +8194,7 @@ static const tw_layout layout_170 = {
 static const tw_axes layout_171_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_45, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_186, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7659,6 +8229,7 @@ static const tw_layout layout_171 = {
 static const tw_axes layout_172_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_187, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_188, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7693,6 +8264,7 @@ static const tw_layout layout_172 = {
 static const tw_axes layout_173_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_187, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_188, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7727,6 +8299,7 @@ static const tw_layout layout_173 = {
 static const tw_axes layout_174_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_49, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_189, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7761,6 +8334,7 @@ static const tw_layout layout_174 = {
 static const tw_axes layout_175_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_190, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_191, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7795,6 +8369,7 @@ static const tw_layout layout_175 = {
 static const tw_axes layout_176_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_190, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_191, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7829,6 +8404,7 @@ static const tw_layout layout_176 = {
 static const tw_axes layout_177_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_53, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_192, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7863,6 +8439,7 @@ static const tw_layout layout_177 = {
 static const tw_axes layout_178_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_193, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_194, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7897,6 +8474,7 @@ static const tw_layout layout_178 = {
 static const tw_axes layout_179_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_193, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_194, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7931,6 +8509,7 @@ static const tw_layout layout_179 = {
 static const tw_axes layout_180_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_57, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_195, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -7987,6 +8566,7 @@ static const tw_layout layout_181 = {
 static const tw_axes layout_182_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_196, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_197, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8043,6 +8623,7 @@ static const tw_layout layout_183 = {
 static const tw_axes layout_184_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_196, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_197, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8077,6 +8658,7 @@ static const tw_layout layout_184 = {
 static const tw_axes layout_185_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_198, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8111,6 +8693,7 @@ static const tw_layout layout_185 = {
 static const tw_axes layout_186_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_199, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_200, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8145,6 +8728,7 @@ static const tw_layout layout_186 = {
 static const tw_axes layout_187_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_199, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_200, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8179,6 +8763,7 @@ static const tw_layout layout_187 = {
 static const tw_axes layout_188_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_65, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_201, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8213,6 +8798,7 @@ static const tw_layout layout_188 = {
 static const tw_axes layout_189_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_202, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {16384, 0}, axes_203, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8247,6 +8833,7 @@ static const tw_layout layout_189 = {
 static const tw_axes layout_190_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_202, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {16384, 0}, axes_203, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8281,6 +8868,7 @@ static const tw_layout layout_190 = {
 static const tw_axes layout_191_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_69, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {16384, 0}, axes_204, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8315,6 +8903,7 @@ static const tw_layout layout_191 = {
 static const tw_axes layout_192_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_205, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {32768, 0}, axes_206, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8349,6 +8938,7 @@ static const tw_layout layout_192 = {
 static const tw_axes layout_193_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_205, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {32768, 0}, axes_206, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8383,6 +8973,7 @@ static const tw_layout layout_193 = {
 static const tw_axes layout_194_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_73, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {32768, 0}, axes_207, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -8505,6 +9096,7 @@ static const tw_layout layout_198 = {
 static const tw_axes layout_199_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_208, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_209, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8539,6 +9131,7 @@ static const tw_layout layout_199 = {
 static const tw_axes layout_200_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_208, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_209, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8573,6 +9166,7 @@ static const tw_layout layout_200 = {
 static const tw_axes layout_201_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_77, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_210, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8629,6 +9223,7 @@ static const tw_layout layout_202 = {
 static const tw_axes layout_203_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_211, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_212, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8663,6 +9258,7 @@ static const tw_layout layout_203 = {
 static const tw_axes layout_204_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_211, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_212, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8697,6 +9293,7 @@ static const tw_layout layout_204 = {
 static const tw_axes layout_205_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_82, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_213, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8753,6 +9350,7 @@ static const tw_layout layout_206 = {
 static const tw_axes layout_207_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_214, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_215, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8787,6 +9385,7 @@ static const tw_layout layout_207 = {
 static const tw_axes layout_208_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_214, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_215, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8821,6 +9420,7 @@ static const tw_layout layout_208 = {
 static const tw_axes layout_209_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_86, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_216, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8877,6 +9477,7 @@ static const tw_layout layout_210 = {
 static const tw_axes layout_211_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_217, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_218, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8911,6 +9512,7 @@ static const tw_layout layout_211 = {
 static const tw_axes layout_212_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_217, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_218, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -8945,6 +9547,7 @@ static const tw_layout layout_212 = {
 static const tw_axes layout_213_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_90, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_219, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -9089,6 +9692,7 @@ static const tw_layout layout_218 = {
 static const tw_axes layout_219_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_220, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {512, 0}, axes_173, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9123,6 +9727,7 @@ static const tw_layout layout_219 = {
 static const tw_axes layout_220_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_220, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {512, 0}, axes_173, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9157,6 +9762,7 @@ static const tw_layout layout_220 = {
 static const tw_axes layout_221_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_222, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {512, 0}, axes_174, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9213,6 +9819,7 @@ static const tw_layout layout_222 = {
 static const tw_axes layout_223_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_223, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_176, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9247,6 +9854,7 @@ static const tw_layout layout_223 = {
 static const tw_axes layout_224_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_223, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_176, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9281,6 +9889,7 @@ static const tw_layout layout_224 = {
 static const tw_axes layout_225_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_224, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_177, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9337,6 +9946,7 @@ static const tw_layout layout_226 = {
 static const tw_axes layout_227_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_225, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_179, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9371,6 +9981,7 @@ static const tw_layout layout_227 = {
 static const tw_axes layout_228_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_225, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_179, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9405,6 +10016,7 @@ static const tw_layout layout_228 = {
 static const tw_axes layout_229_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_226, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_180, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9461,6 +10073,7 @@ static const tw_layout layout_230 = {
 static const tw_axes layout_231_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_227, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_182, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9495,6 +10108,7 @@ static const tw_layout layout_231 = {
 static const tw_axes layout_232_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_227, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_182, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9529,6 +10143,7 @@ static const tw_layout layout_232 = {
 static const tw_axes layout_233_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_228, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_183, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -9673,6 +10288,7 @@ static const tw_layout layout_238 = {
 static const tw_axes layout_239_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_229, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 1024}, axes_230, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9707,6 +10323,7 @@ static const tw_layout layout_239 = {
 static const tw_axes layout_240_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_229, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {0, 1024}, axes_230, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9741,6 +10358,7 @@ static const tw_layout layout_240 = {
 static const tw_axes layout_241_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_231, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, 1024}, axes_232, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9775,6 +10393,7 @@ static const tw_layout layout_241 = {
 static const tw_axes layout_242_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_233, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 2048}, axes_234, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9809,6 +10428,7 @@ static const tw_layout layout_242 = {
 static const tw_axes layout_243_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_233, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {0, 2048}, axes_234, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9843,6 +10463,7 @@ static const tw_layout layout_243 = {
 static const tw_axes layout_244_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_235, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, 2048}, axes_236, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9877,6 +10498,7 @@ static const tw_layout layout_244 = {
 static const tw_axes layout_245_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_237, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 4096}, axes_238, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9911,6 +10533,7 @@ static const tw_layout layout_245 = {
 static const tw_axes layout_246_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_237, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {0, 4096}, axes_238, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9945,6 +10568,7 @@ static const tw_layout layout_246 = {
 static const tw_axes layout_247_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_239, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, 4096}, axes_240, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -9979,6 +10603,7 @@ static const tw_layout layout_247 = {
 static const tw_axes layout_248_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_241, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 8192}, axes_242, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10013,6 +10638,7 @@ static const tw_layout layout_248 = {
 static const tw_axes layout_249_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_241, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {0, 8192}, axes_242, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10047,6 +10673,7 @@ static const tw_layout layout_249 = {
 static const tw_axes layout_250_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_243, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, 8192}, axes_244, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10103,6 +10730,7 @@ static const tw_layout layout_251 = {
 static const tw_axes layout_252_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_245, 6, 1, 0, axes_246, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 1024}, axes_230, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10357,6 +10985,7 @@ static const tw_layout layout_262 = {
 static const tw_axes layout_263_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_247, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -10413,6 +11042,7 @@ static const tw_layout layout_264 = {
 static const tw_axes layout_265_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_248, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_2, 1, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -10469,6 +11099,7 @@ static const tw_layout layout_266 = {
 static const tw_axes layout_267_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_249, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_6, 1, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -10525,6 +11156,7 @@ static const tw_layout layout_268 = {
 static const tw_axes layout_269_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_250, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_2, 1, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -10559,6 +11191,7 @@ static const tw_layout layout_269 = {
 static const tw_axes layout_270_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_251, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_6, 1, 16, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -10615,6 +11248,7 @@ static const tw_layout layout_271 = {
 static const tw_axes layout_272_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_252, 5, 1, 0, axes_246, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10671,6 +11305,7 @@ static const tw_layout layout_273 = {
 static const tw_axes layout_274_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_253, 4, 1, 0, axes_254, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10727,6 +11362,7 @@ static const tw_layout layout_275 = {
 static const tw_axes layout_276_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_255, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -10937,6 +11573,7 @@ static const tw_layout layout_284 = {
 static const tw_axes layout_285_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_256, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -11015,6 +11652,7 @@ static const tw_layout layout_287 = {
 static const tw_axes layout_288_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_257, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -11049,6 +11687,7 @@ static const tw_layout layout_288 = {
 static const tw_axes layout_289_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_258, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -11479,6 +12118,7 @@ static const tw_layout layout_307 = {
 static const tw_axes layout_308_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_222, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11513,6 +12153,7 @@ static const tw_layout layout_308 = {
 static const tw_axes layout_309_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_222, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11547,6 +12188,7 @@ static const tw_layout layout_309 = {
 static const tw_axes layout_310_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_259, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {512, 0}, axes_32, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11603,6 +12245,7 @@ static const tw_layout layout_311 = {
 static const tw_axes layout_312_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_224, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_34, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11637,6 +12280,7 @@ static const tw_layout layout_312 = {
 static const tw_axes layout_313_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_224, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_34, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11671,6 +12315,7 @@ static const tw_layout layout_313 = {
 static const tw_axes layout_314_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_260, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_36, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11727,6 +12372,7 @@ static const tw_layout layout_315 = {
 static const tw_axes layout_316_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_226, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_38, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11761,6 +12407,7 @@ static const tw_layout layout_316 = {
 static const tw_axes layout_317_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_226, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_38, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11795,6 +12442,7 @@ static const tw_layout layout_317 = {
 static const tw_axes layout_318_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_261, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_40, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11851,6 +12499,7 @@ static const tw_layout layout_319 = {
 static const tw_axes layout_320_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_228, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_42, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11885,6 +12534,7 @@ static const tw_layout layout_320 = {
 static const tw_axes layout_321_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_228, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_42, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -11919,6 +12569,7 @@ static const tw_layout layout_321 = {
 static const tw_axes layout_322_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_262, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_44, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12063,6 +12714,7 @@ static const tw_layout layout_327 = {
 static const tw_axes layout_328_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_263, 6, 1, 0, axes_246, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 1024}, axes_264, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -12603,6 +13255,7 @@ static const tw_layout layout_351 = {
 static const tw_axes layout_352_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_265, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_95, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12637,6 +13290,7 @@ static const tw_layout layout_352 = {
 static const tw_axes layout_353_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_265, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {1024, 0}, axes_95, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12671,6 +13325,7 @@ static const tw_layout layout_353 = {
 static const tw_axes layout_354_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_266, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {1024, 0}, axes_97, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12727,6 +13382,7 @@ static const tw_layout layout_355 = {
 static const tw_axes layout_356_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_267, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_99, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12761,6 +13417,7 @@ static const tw_layout layout_356 = {
 static const tw_axes layout_357_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_267, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {2048, 0}, axes_99, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12795,6 +13452,7 @@ static const tw_layout layout_357 = {
 static const tw_axes layout_358_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_268, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {2048, 0}, axes_101, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12851,6 +13509,7 @@ static const tw_layout layout_359 = {
 static const tw_axes layout_360_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_103, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12885,6 +13544,7 @@ static const tw_layout layout_360 = {
 static const tw_axes layout_361_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {4096, 0}, axes_103, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12919,6 +13579,7 @@ static const tw_layout layout_361 = {
 static const tw_axes layout_362_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_270, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {4096, 0}, axes_105, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -12975,6 +13636,7 @@ static const tw_layout layout_363 = {
 static const tw_axes layout_364_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_271, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {8192, 0}, axes_107, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13009,6 +13671,7 @@ static const tw_layout layout_364 = {
 static const tw_axes layout_365_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_271, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_BF16, {8192, 0}, axes_107, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13043,6 +13706,7 @@ static const tw_layout layout_365 = {
 static const tw_axes layout_366_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_272, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {8192, 0}, axes_109, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13165,6 +13829,7 @@ static const tw_layout layout_370 = {
 static const tw_axes layout_371_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_273, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 2048}, axes_274, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
@@ -13221,6 +13886,7 @@ static const tw_layout layout_372 = {
 static const tw_axes layout_373_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_29, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_F16, {576, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13255,6 +13921,7 @@ static const tw_layout layout_373 = {
 static const tw_axes layout_374_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_45, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {2048, 0}, axes_46, 2, 1, 0, NULL, 0},
     {TW_F16, {2304, 0}, axes_46, 2, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -13289,6 +13956,7 @@ static const tw_layout layout_374 = {
 static const tw_axes layout_375_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {4096, 0}, axes_62, 2, 1, 0, NULL, 0},
     {TW_F16, {4608, 0}, axes_62, 2, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -13323,6 +13991,7 @@ static const tw_layout layout_375 = {
 static const tw_axes layout_376_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_77, 5, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {1024, 0}, axes_79, 2, 1, 0, NULL, 0},
     {TW_F16, {1152, 0}, axes_79, 2, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -13357,6 +14026,7 @@ static const tw_layout layout_376 = {
 static const tw_axes layout_377_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_222, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {512, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_F16, {576, 0}, axes_30, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13391,6 +14061,7 @@ static const tw_layout layout_377 = {
 static const tw_axes layout_378_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {128, 0}, axes_275, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {640, 0}, axes_276, 3, 1, 0, NULL, 0},
     {TW_S8, {672, 0}, axes_276, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13425,6 +14096,7 @@ static const tw_layout layout_378 = {
 static const tw_axes layout_379_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {512, 0}, axes_278, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {2560, 0}, axes_279, 3, 1, 0, NULL, 0},
     {TW_S8, {2688, 0}, axes_279, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -13459,6 +14131,7 @@ static const tw_layout layout_379 = {
 static const tw_axes layout_380_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {1024, 0}, axes_281, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {5120, 0}, axes_282, 3, 1, 0, NULL, 0},
     {TW_S8, {5376, 0}, axes_282, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -13493,6 +14166,7 @@ static const tw_layout layout_380 = {
 static const tw_axes layout_381_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {260, 0}, axes_284, 6, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {1280, 0}, axes_285, 3, 1, 0, NULL, 0},
     {TW_S8, {1344, 0}, axes_285, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -13527,6 +14201,7 @@ static const tw_layout layout_381 = {
 static const tw_axes layout_382_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {132, 0}, axes_287, 6, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S8, {640, 0}, axes_276, 3, 1, 0, NULL, 0},
     {TW_S8, {672, 0}, axes_276, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -13558,7 +14233,344 @@ static const tw_layout layout_382 = {
     .type = TW_S4,
 };
 
+static const tw_axes layout_383_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_31, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_288, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
 static const tw_layout layout_383 = {
+    .id = UINT64_C(0xf75fed88fd0859c3),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_383_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_384_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_47, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_290, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_291, 2, 1, 0, NULL, 0},
+    {TW_F16, {2816, 0}, axes_291, 2, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_384 = {
+    .id = UINT64_C(0x257f83c884c36394),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_384_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_385_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_63, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_292, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_293, 2, 1, 0, NULL, 0},
+    {TW_F16, {5632, 0}, axes_293, 2, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_385 = {
+    .id = UINT64_C(0xa960677db8d3f722),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_385_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_386_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_294, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_295, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_296, 2, 1, 0, NULL, 0},
+    {TW_F16, {1408, 0}, axes_296, 2, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_386 = {
+    .id = UINT64_C(0x9d7aa1c00a3bbb6f),
+    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_386_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_387_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_297, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_298, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_387 = {
+    .id = UINT64_C(0x60e1a453e6bde437),
+    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_387_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_388 = {
+    .id = UINT64_C(0xa513424c1c587db3),
+    .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 16,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -8,
+    .sum_base = 0,
+    .sum_copies = 2,
+    .scale_copies = 2,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_389_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_299, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_300, 5, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_389 = {
+    .id = UINT64_C(0xfe66fd6bef31333b),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_389_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_390_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_303, 6, 1, 8, NULL, 0},
+    {TW_S1, {1280, 0}, axes_304, 5, 1, 0, NULL, 0},
+    {TW_S8, {1536, 0}, axes_305, 3, 1, 0, NULL, 0},
+    {TW_S8, {1600, 0}, axes_305, 3, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_306, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_306, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_390 = {
+    .id = UINT64_C(0x2998d144c4d057b7),
+    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_390_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_391_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {1024, 0}, axes_307, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_308, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_309, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_309, 3, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_310, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_310, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_391 = {
+    .id = UINT64_C(0x3f452508f9cb7adc),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_391_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_392_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_311, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_312, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_392 = {
+    .id = UINT64_C(0xf9928e2c411f6f8f),
+    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_392_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_393 = {
     .id = UINT64_C(0xc4f05add2cb7866c),
     .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 0,
@@ -13580,7 +14592,7 @@ static const tw_layout layout_383 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_384 = {
+static const tw_layout layout_394 = {
     .id = UINT64_C(0x3a019b708569b653),
     .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 0,
@@ -13602,7 +14614,7 @@ static const tw_layout layout_384 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_385 = {
+static const tw_layout layout_395 = {
     .id = UINT64_C(0xcd6da654a4c8ad7a),
     .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 0,
@@ -13624,7 +14636,7 @@ static const tw_layout layout_385 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_386 = {
+static const tw_layout layout_396 = {
     .id = UINT64_C(0x152c845d0c814c5a),
     .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 0,
@@ -13646,10 +14658,33 @@ static const tw_layout layout_386 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_387_axes = {
+static const tw_layout layout_397 = {
+    .id = UINT64_C(0x4077f3fdb721daa7),
+    .text = "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_398_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_288, 4, 1, 128, NULL, 0},
-    {TW_F16, {1024, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_313, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_314, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_315, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13658,7 +14693,511 @@ static const tw_axes layout_387_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_387 = {
+static const tw_layout layout_398 = {
+    .id = UINT64_C(0x562549297b1d82e2),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_398_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_399_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_316, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_317, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_318, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_399 = {
+    .id = UINT64_C(0x78eee0a74f5fd7fb),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_399_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_400_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_319, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_320, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_321, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_400 = {
+    .id = UINT64_C(0x5621a86a723b17f1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_400_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_401 = {
+    .id = UINT64_C(0x0244868812cc46dc),
+    .text = "lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_402_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_322, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_323, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_324, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_402 = {
+    .id = UINT64_C(0x719b1dd4e5bfe36e),
+    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_402_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_403 = {
+    .id = UINT64_C(0x0f79dc4fd198f69e),
+    .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -8,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_404_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_325, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_326, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_315, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_404 = {
+    .id = UINT64_C(0x101e1596383ffc36),
+    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_404_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_405 = {
+    .id = UINT64_C(0x5d153084e94eb9bc),
+    .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 16,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 2,
+    .scale_copies = 2,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_406 = {
+    .id = UINT64_C(0x90941a0458714f11),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_407_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_327, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_328, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_329, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_330, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_407 = {
+    .id = UINT64_C(0x09b6e6aa512d26d7),
+    .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_407_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_408_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_331, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_332, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_333, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_334, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_408 = {
+    .id = UINT64_C(0x83cbfd82ef1a6790),
+    .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_408_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_409_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_335, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_336, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_337, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_338, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_409 = {
+    .id = UINT64_C(0x5fab4e45635ade8e),
+    .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_409_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_410 = {
+    .id = UINT64_C(0x8e922a8be16f752a),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_411_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_339, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_340, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_341, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_342, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_411 = {
+    .id = UINT64_C(0x021482e569596a93),
+    .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_411_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_412 = {
+    .id = UINT64_C(0x5ccbc4d41d48a2a3),
+    .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_413_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_343, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_344, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_329, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_330, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_413 = {
+    .id = UINT64_C(0xb24ca12cabdb94d7),
+    .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_413_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_414 = {
+    .id = UINT64_C(0x0483119d2154700a),
+    .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 16,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 2,
+    .scale_copies = 2,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_415_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_345, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_415 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -13676,14 +15215,15 @@ static const tw_layout layout_387 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_387_axes,
+    .axes = &layout_415_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_388_axes = {
+static const tw_axes layout_416_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_290, 4, 1, 128, NULL, 0},
-    {TW_F16, {4096, 0}, axes_291, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_347, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_348, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13692,7 +15232,7 @@ static const tw_axes layout_388_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_388 = {
+static const tw_layout layout_416 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -13710,11 +15250,11 @@ static const tw_layout layout_388 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_388_axes,
+    .axes = &layout_416_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_389 = {
+static const tw_layout layout_417 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -13736,10 +15276,11 @@ static const tw_layout layout_389 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_390_axes = {
+static const tw_axes layout_418_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_292, 4, 1, 128, NULL, 0},
-    {TW_F16, {8192, 0}, axes_293, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_350, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13748,7 +15289,7 @@ static const tw_axes layout_390_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_390 = {
+static const tw_layout layout_418 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -13766,11 +15307,11 @@ static const tw_layout layout_390 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_390_axes,
+    .axes = &layout_418_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_391 = {
+static const tw_layout layout_419 = {
     .id = UINT64_C(0xd13fd369bd525758),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -13792,10 +15333,11 @@ static const tw_layout layout_391 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_392_axes = {
+static const tw_axes layout_420_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_294, 4, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_295, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_351, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_352, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13804,7 +15346,7 @@ static const tw_axes layout_392_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_392 = {
+static const tw_layout layout_420 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -13822,11 +15364,11 @@ static const tw_layout layout_392 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_392_axes,
+    .axes = &layout_420_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_393 = {
+static const tw_layout layout_421 = {
     .id = UINT64_C(0xab4238c21b4c9fa5),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 4,
@@ -13848,7 +15390,7 @@ static const tw_layout layout_393 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_394 = {
+static const tw_layout layout_422 = {
     .id = UINT64_C(0x5103ca4845a0de6c),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -13870,10 +15412,11 @@ static const tw_layout layout_394 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_395_axes = {
+static const tw_axes layout_423_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_296, 4, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_353, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13882,7 +15425,7 @@ static const tw_axes layout_395_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_395 = {
+static const tw_layout layout_423 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -13900,11 +15443,11 @@ static const tw_layout layout_395 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_395_axes,
+    .axes = &layout_423_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_396 = {
+static const tw_layout layout_424 = {
     .id = UINT64_C(0xd35419816429f56f),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -13926,10 +15469,11 @@ static const tw_layout layout_396 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_397_axes = {
+static const tw_axes layout_425_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_297, 4, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_298, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_354, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_355, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13938,7 +15482,7 @@ static const tw_axes layout_397_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_397 = {
+static const tw_layout layout_425 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -13956,14 +15500,15 @@ static const tw_layout layout_397 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_397_axes,
+    .axes = &layout_425_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_398_axes = {
+static const tw_axes layout_426_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_299, 4, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_298, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_356, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_355, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13972,7 +15517,7 @@ static const tw_axes layout_398_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_398 = {
+static const tw_layout layout_426 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -13990,11 +15535,11 @@ static const tw_layout layout_398 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_398_axes,
+    .axes = &layout_426_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_399 = {
+static const tw_layout layout_427 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -14016,10 +15561,11 @@ static const tw_layout layout_399 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_400_axes = {
+static const tw_axes layout_428_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_288, 4, 1, 128, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_345, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14028,7 +15574,7 @@ static const tw_axes layout_400_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_400 = {
+static const tw_layout layout_428 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14046,14 +15592,15 @@ static const tw_layout layout_400 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_400_axes,
+    .axes = &layout_428_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_401_axes = {
+static const tw_axes layout_429_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
-    {TW_F32, {1024, 0}, axes_300, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_357, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14062,7 +15609,7 @@ static const tw_axes layout_401_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_401 = {
+static const tw_layout layout_429 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14080,14 +15627,15 @@ static const tw_layout layout_401 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_401_axes,
+    .axes = &layout_429_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_402_axes = {
+static const tw_axes layout_430_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_301, 4, 1, 128, NULL, 0},
-    {TW_F16, {2048, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_358, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14096,7 +15644,7 @@ static const tw_axes layout_402_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_402 = {
+static const tw_layout layout_430 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14114,14 +15662,15 @@ static const tw_layout layout_402 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_402_axes,
+    .axes = &layout_430_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_403_axes = {
+static const tw_axes layout_431_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_301, 4, 1, 128, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_358, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14130,7 +15679,7 @@ static const tw_axes layout_403_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_403 = {
+static const tw_layout layout_431 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14148,14 +15697,15 @@ static const tw_layout layout_403 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_403_axes,
+    .axes = &layout_431_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_404_axes = {
+static const tw_axes layout_432_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 128, NULL, 0},
-    {TW_F32, {2048, 0}, axes_303, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_360, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14164,7 +15714,7 @@ static const tw_axes layout_404_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_404 = {
+static const tw_layout layout_432 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14182,14 +15732,15 @@ static const tw_layout layout_404 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_404_axes,
+    .axes = &layout_432_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_405_axes = {
+static const tw_axes layout_433_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_304, 4, 1, 128, NULL, 0},
-    {TW_F16, {4096, 0}, axes_305, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_361, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14198,7 +15749,7 @@ static const tw_axes layout_405_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_405 = {
+static const tw_layout layout_433 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14216,14 +15767,15 @@ static const tw_layout layout_405 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_405_axes,
+    .axes = &layout_433_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_406_axes = {
+static const tw_axes layout_434_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_304, 4, 1, 128, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_305, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_361, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14232,7 +15784,7 @@ static const tw_axes layout_406_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_406 = {
+static const tw_layout layout_434 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14250,14 +15802,15 @@ static const tw_layout layout_406 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_406_axes,
+    .axes = &layout_434_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_407_axes = {
+static const tw_axes layout_435_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_102, 4, 1, 128, NULL, 0},
-    {TW_F32, {4096, 0}, axes_306, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_363, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14266,7 +15819,7 @@ static const tw_axes layout_407_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_407 = {
+static const tw_layout layout_435 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14284,14 +15837,15 @@ static const tw_layout layout_407 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_407_axes,
+    .axes = &layout_435_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_408_axes = {
+static const tw_axes layout_436_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_307, 4, 1, 128, NULL, 0},
-    {TW_F16, {8192, 0}, axes_308, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_364, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14300,7 +15854,7 @@ static const tw_axes layout_408_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_408 = {
+static const tw_layout layout_436 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14318,14 +15872,15 @@ static const tw_layout layout_408 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_408_axes,
+    .axes = &layout_436_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_409_axes = {
+static const tw_axes layout_437_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_307, 4, 1, 128, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_308, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_364, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14334,7 +15889,7 @@ static const tw_axes layout_409_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_409 = {
+static const tw_layout layout_437 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14352,14 +15907,15 @@ static const tw_layout layout_409 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_409_axes,
+    .axes = &layout_437_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_410_axes = {
+static const tw_axes layout_438_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_106, 4, 1, 128, NULL, 0},
-    {TW_F32, {8192, 0}, axes_309, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_366, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14368,7 +15924,7 @@ static const tw_axes layout_410_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_410 = {
+static const tw_layout layout_438 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -14386,14 +15942,15 @@ static const tw_layout layout_410 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_410_axes,
+    .axes = &layout_438_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_411_axes = {
+static const tw_axes layout_439_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_290, 4, 1, 128, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_291, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_347, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_348, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14402,7 +15959,7 @@ static const tw_axes layout_411_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_411 = {
+static const tw_layout layout_439 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14420,14 +15977,15 @@ static const tw_layout layout_411 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_411_axes,
+    .axes = &layout_439_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_412_axes = {
+static const tw_axes layout_440_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_110, 4, 1, 128, NULL, 0},
-    {TW_F32, {4096, 0}, axes_310, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_367, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14436,7 +15994,7 @@ static const tw_axes layout_412_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_412 = {
+static const tw_layout layout_440 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14454,14 +16012,15 @@ static const tw_layout layout_412 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_412_axes,
+    .axes = &layout_440_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_413_axes = {
+static const tw_axes layout_441_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_311, 4, 1, 128, NULL, 0},
-    {TW_F16, {8192, 0}, axes_312, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14470,7 +16029,7 @@ static const tw_axes layout_413_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_413 = {
+static const tw_layout layout_441 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14488,14 +16047,15 @@ static const tw_layout layout_413 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_413_axes,
+    .axes = &layout_441_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_414_axes = {
+static const tw_axes layout_442_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_311, 4, 1, 128, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_312, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14504,7 +16064,7 @@ static const tw_axes layout_414_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_414 = {
+static const tw_layout layout_442 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14522,14 +16082,15 @@ static const tw_layout layout_414 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_414_axes,
+    .axes = &layout_442_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_415_axes = {
+static const tw_axes layout_443_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_114, 4, 1, 128, NULL, 0},
-    {TW_F32, {8192, 0}, axes_313, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_370, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14538,7 +16099,7 @@ static const tw_axes layout_415_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_415 = {
+static const tw_layout layout_443 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14556,14 +16117,15 @@ static const tw_layout layout_415 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_415_axes,
+    .axes = &layout_443_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_416_axes = {
+static const tw_axes layout_444_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_314, 4, 1, 128, NULL, 0},
-    {TW_F16, {16384, 0}, axes_315, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_371, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_372, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14572,7 +16134,7 @@ static const tw_axes layout_416_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_416 = {
+static const tw_layout layout_444 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14590,14 +16152,15 @@ static const tw_layout layout_416 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_416_axes,
+    .axes = &layout_444_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_417_axes = {
+static const tw_axes layout_445_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_314, 4, 1, 128, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_315, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_371, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_372, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14606,7 +16169,7 @@ static const tw_axes layout_417_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_417 = {
+static const tw_layout layout_445 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14624,14 +16187,15 @@ static const tw_layout layout_417 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_417_axes,
+    .axes = &layout_445_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_418_axes = {
+static const tw_axes layout_446_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_118, 4, 1, 128, NULL, 0},
-    {TW_F32, {16384, 0}, axes_316, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_373, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14640,7 +16204,7 @@ static const tw_axes layout_418_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_418 = {
+static const tw_layout layout_446 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14658,14 +16222,15 @@ static const tw_layout layout_418 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_418_axes,
+    .axes = &layout_446_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_419_axes = {
+static const tw_axes layout_447_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_317, 4, 1, 128, NULL, 0},
-    {TW_F16, {32768, 0}, axes_318, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_374, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_375, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14674,7 +16239,7 @@ static const tw_axes layout_419_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_419 = {
+static const tw_layout layout_447 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14692,14 +16257,15 @@ static const tw_layout layout_419 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_419_axes,
+    .axes = &layout_447_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_420_axes = {
+static const tw_axes layout_448_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_317, 4, 1, 128, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_318, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_374, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_375, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14708,7 +16274,7 @@ static const tw_axes layout_420_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_420 = {
+static const tw_layout layout_448 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14726,14 +16292,15 @@ static const tw_layout layout_420 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_420_axes,
+    .axes = &layout_448_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_421_axes = {
+static const tw_axes layout_449_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_122, 4, 1, 128, NULL, 0},
-    {TW_F32, {32768, 0}, axes_319, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_376, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14742,7 +16309,7 @@ static const tw_axes layout_421_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_421 = {
+static const tw_layout layout_449 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -14760,11 +16327,11 @@ static const tw_layout layout_421 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_421_axes,
+    .axes = &layout_449_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_422 = {
+static const tw_layout layout_450 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -14786,7 +16353,7 @@ static const tw_layout layout_422 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_423 = {
+static const tw_layout layout_451 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -14808,7 +16375,7 @@ static const tw_layout layout_423 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_424 = {
+static const tw_layout layout_452 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -14830,10 +16397,11 @@ static const tw_layout layout_424 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_425_axes = {
+static const tw_axes layout_453_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_292, 4, 1, 128, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_293, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_350, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14842,7 +16410,7 @@ static const tw_axes layout_425_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_425 = {
+static const tw_layout layout_453 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -14860,14 +16428,15 @@ static const tw_layout layout_425 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_425_axes,
+    .axes = &layout_453_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_426_axes = {
+static const tw_axes layout_454_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_126, 4, 1, 128, NULL, 0},
-    {TW_F32, {8192, 0}, axes_320, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14876,7 +16445,7 @@ static const tw_axes layout_426_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_426 = {
+static const tw_layout layout_454 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -14894,14 +16463,15 @@ static const tw_layout layout_426 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_426_axes,
+    .axes = &layout_454_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_427_axes = {
+static const tw_axes layout_455_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_321, 4, 1, 128, NULL, 0},
-    {TW_F16, {16384, 0}, axes_322, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_379, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14910,7 +16480,7 @@ static const tw_axes layout_427_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_427 = {
+static const tw_layout layout_455 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -14928,14 +16498,15 @@ static const tw_layout layout_427 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_427_axes,
+    .axes = &layout_455_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_428_axes = {
+static const tw_axes layout_456_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_321, 4, 1, 128, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_322, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_379, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14944,7 +16515,7 @@ static const tw_axes layout_428_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_428 = {
+static const tw_layout layout_456 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -14962,14 +16533,15 @@ static const tw_layout layout_428 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_428_axes,
+    .axes = &layout_456_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_429_axes = {
+static const tw_axes layout_457_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_130, 4, 1, 128, NULL, 0},
-    {TW_F32, {16384, 0}, axes_323, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_380, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14978,7 +16550,7 @@ static const tw_axes layout_429_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_429 = {
+static const tw_layout layout_457 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -14996,14 +16568,15 @@ static const tw_layout layout_429 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_429_axes,
+    .axes = &layout_457_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_430_axes = {
+static const tw_axes layout_458_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_324, 4, 1, 128, NULL, 0},
-    {TW_F16, {32768, 0}, axes_325, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_381, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_382, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15012,7 +16585,7 @@ static const tw_axes layout_430_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_430 = {
+static const tw_layout layout_458 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15030,14 +16603,15 @@ static const tw_layout layout_430 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_430_axes,
+    .axes = &layout_458_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_431_axes = {
+static const tw_axes layout_459_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_324, 4, 1, 128, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_325, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_381, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_382, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15046,7 +16620,7 @@ static const tw_axes layout_431_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_431 = {
+static const tw_layout layout_459 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15064,14 +16638,15 @@ static const tw_layout layout_431 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_431_axes,
+    .axes = &layout_459_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_432_axes = {
+static const tw_axes layout_460_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_134, 4, 1, 128, NULL, 0},
-    {TW_F32, {32768, 0}, axes_326, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_383, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15080,7 +16655,7 @@ static const tw_axes layout_432_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_432 = {
+static const tw_layout layout_460 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15098,14 +16673,15 @@ static const tw_layout layout_432 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_432_axes,
+    .axes = &layout_460_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_433_axes = {
+static const tw_axes layout_461_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_327, 4, 1, 128, NULL, 0},
-    {TW_F16, {65536, 0}, axes_328, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_384, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_385, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15114,7 +16690,7 @@ static const tw_axes layout_433_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_433 = {
+static const tw_layout layout_461 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15132,14 +16708,15 @@ static const tw_layout layout_433 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_433_axes,
+    .axes = &layout_461_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_434_axes = {
+static const tw_axes layout_462_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_327, 4, 1, 128, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_328, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_384, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_385, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15148,7 +16725,7 @@ static const tw_axes layout_434_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_434 = {
+static const tw_layout layout_462 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15166,14 +16743,15 @@ static const tw_layout layout_434 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_434_axes,
+    .axes = &layout_462_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_435_axes = {
+static const tw_axes layout_463_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_138, 4, 1, 128, NULL, 0},
-    {TW_F32, {65536, 0}, axes_329, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_386, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15182,7 +16760,7 @@ static const tw_axes layout_435_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_435 = {
+static const tw_layout layout_463 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15200,14 +16778,15 @@ static const tw_layout layout_435 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_435_axes,
+    .axes = &layout_463_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_436_axes = {
+static const tw_axes layout_464_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_294, 4, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_295, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_351, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_352, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15216,7 +16795,7 @@ static const tw_axes layout_436_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_436 = {
+static const tw_layout layout_464 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15234,14 +16813,15 @@ static const tw_layout layout_436 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_436_axes,
+    .axes = &layout_464_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_437_axes = {
+static const tw_axes layout_465_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_142, 4, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_330, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_387, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15250,7 +16830,7 @@ static const tw_axes layout_437_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_437 = {
+static const tw_layout layout_465 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15268,11 +16848,11 @@ static const tw_layout layout_437 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_437_axes,
+    .axes = &layout_465_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_438 = {
+static const tw_layout layout_466 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15294,10 +16874,11 @@ static const tw_layout layout_438 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_439_axes = {
+static const tw_axes layout_467_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_331, 4, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_332, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_388, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_389, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15306,7 +16887,7 @@ static const tw_axes layout_439_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_439 = {
+static const tw_layout layout_467 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15324,14 +16905,15 @@ static const tw_layout layout_439 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_439_axes,
+    .axes = &layout_467_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_440_axes = {
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_331, 4, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_332, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_388, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_389, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15340,7 +16922,7 @@ static const tw_axes layout_440_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_440 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15358,14 +16940,15 @@ static const tw_layout layout_440 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_440_axes,
+    .axes = &layout_468_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_441_axes = {
+static const tw_axes layout_469_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_146, 4, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_333, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_390, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15374,7 +16957,7 @@ static const tw_axes layout_441_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_441 = {
+static const tw_layout layout_469 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15392,11 +16975,11 @@ static const tw_layout layout_441 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_441_axes,
+    .axes = &layout_469_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_442 = {
+static const tw_layout layout_470 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15418,10 +17001,11 @@ static const tw_layout layout_442 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_443_axes = {
+static const tw_axes layout_471_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_334, 4, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_335, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_391, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_392, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15430,7 +17014,7 @@ static const tw_axes layout_443_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_443 = {
+static const tw_layout layout_471 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15448,14 +17032,15 @@ static const tw_layout layout_443 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_443_axes,
+    .axes = &layout_471_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_444_axes = {
+static const tw_axes layout_472_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_334, 4, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_335, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_391, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_392, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15464,7 +17049,7 @@ static const tw_axes layout_444_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_444 = {
+static const tw_layout layout_472 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15482,14 +17067,15 @@ static const tw_layout layout_444 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_444_axes,
+    .axes = &layout_472_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_445_axes = {
+static const tw_axes layout_473_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_150, 4, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_336, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15498,7 +17084,7 @@ static const tw_axes layout_445_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_445 = {
+static const tw_layout layout_473 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15516,11 +17102,11 @@ static const tw_layout layout_445 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_445_axes,
+    .axes = &layout_473_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_446 = {
+static const tw_layout layout_474 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15542,10 +17128,11 @@ static const tw_layout layout_446 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_447_axes = {
+static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_337, 4, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_338, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_394, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_395, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15554,7 +17141,7 @@ static const tw_axes layout_447_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_447 = {
+static const tw_layout layout_475 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15572,14 +17159,15 @@ static const tw_layout layout_447 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_447_axes,
+    .axes = &layout_475_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_448_axes = {
+static const tw_axes layout_476_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_337, 4, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_338, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_394, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_395, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15588,7 +17176,7 @@ static const tw_axes layout_448_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_448 = {
+static const tw_layout layout_476 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15606,14 +17194,15 @@ static const tw_layout layout_448 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_448_axes,
+    .axes = &layout_476_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_449_axes = {
+static const tw_axes layout_477_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_154, 4, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_339, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_396, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15622,7 +17211,7 @@ static const tw_axes layout_449_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_449 = {
+static const tw_layout layout_477 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15640,11 +17229,11 @@ static const tw_layout layout_449 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_449_axes,
+    .axes = &layout_477_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_450 = {
+static const tw_layout layout_478 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -15666,7 +17255,7 @@ static const tw_layout layout_450 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_451 = {
+static const tw_layout layout_479 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -15688,7 +17277,7 @@ static const tw_layout layout_451 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_452 = {
+static const tw_layout layout_480 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -15710,10 +17299,11 @@ static const tw_layout layout_452 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_453_axes = {
+static const tw_axes layout_481_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_296, 4, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_353, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15722,7 +17312,7 @@ static const tw_axes layout_453_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_453 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15740,14 +17330,15 @@ static const tw_layout layout_453 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_453_axes,
+    .axes = &layout_481_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_454_axes = {
+static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_265, 4, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_300, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_357, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15756,7 +17347,7 @@ static const tw_axes layout_454_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_454 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15774,11 +17365,11 @@ static const tw_layout layout_454 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_454_axes,
+    .axes = &layout_482_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_455 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15800,10 +17391,11 @@ static const tw_layout layout_455 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_456_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_340, 4, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_397, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15812,7 +17404,7 @@ static const tw_axes layout_456_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_456 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15830,14 +17422,15 @@ static const tw_layout layout_456 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_456_axes,
+    .axes = &layout_484_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_457_axes = {
+static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_340, 4, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_397, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15846,7 +17439,7 @@ static const tw_axes layout_457_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_457 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15864,14 +17457,15 @@ static const tw_layout layout_457 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_457_axes,
+    .axes = &layout_485_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_458_axes = {
+static const tw_axes layout_486_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_267, 4, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_303, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_360, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15880,7 +17474,7 @@ static const tw_axes layout_458_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_458 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15898,11 +17492,11 @@ static const tw_layout layout_458 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_458_axes,
+    .axes = &layout_486_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_459 = {
+static const tw_layout layout_487 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15924,10 +17518,11 @@ static const tw_layout layout_459 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_460_axes = {
+static const tw_axes layout_488_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_341, 4, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_305, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15936,7 +17531,7 @@ static const tw_axes layout_460_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_460 = {
+static const tw_layout layout_488 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15954,14 +17549,15 @@ static const tw_layout layout_460 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_460_axes,
+    .axes = &layout_488_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_461_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_341, 4, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_305, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15970,7 +17566,7 @@ static const tw_axes layout_461_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_461 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15988,14 +17584,15 @@ static const tw_layout layout_461 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_461_axes,
+    .axes = &layout_489_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_462_axes = {
+static const tw_axes layout_490_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_306, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_363, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16004,7 +17601,7 @@ static const tw_axes layout_462_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_462 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16022,11 +17619,11 @@ static const tw_layout layout_462 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_462_axes,
+    .axes = &layout_490_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_463 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -16048,10 +17645,11 @@ static const tw_layout layout_463 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_464_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_342, 4, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_308, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_399, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16060,7 +17658,7 @@ static const tw_axes layout_464_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_464 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16078,14 +17676,15 @@ static const tw_layout layout_464 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_464_axes,
+    .axes = &layout_492_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_465_axes = {
+static const tw_axes layout_493_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_342, 4, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_308, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_399, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16094,7 +17693,7 @@ static const tw_axes layout_465_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_465 = {
+static const tw_layout layout_493 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16112,14 +17711,15 @@ static const tw_layout layout_465 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_465_axes,
+    .axes = &layout_493_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_466_axes = {
+static const tw_axes layout_494_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_271, 4, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_309, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_366, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16128,7 +17728,7 @@ static const tw_axes layout_466_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_466 = {
+static const tw_layout layout_494 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16146,11 +17746,11 @@ static const tw_layout layout_466 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_466_axes,
+    .axes = &layout_494_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_467 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -16172,7 +17772,7 @@ static const tw_layout layout_467 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_468 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -16194,7 +17794,7 @@ static const tw_layout layout_468 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_469 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -16216,10 +17816,11 @@ static const tw_layout layout_469 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_470_axes = {
+static const tw_axes layout_498_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_297, 4, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_298, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_354, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_355, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16228,7 +17829,7 @@ static const tw_axes layout_470_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_470 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16246,14 +17847,15 @@ static const tw_layout layout_470 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_470_axes,
+    .axes = &layout_498_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_471_axes = {
+static const tw_axes layout_499_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_343, 4, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_344, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_400, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_401, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16262,7 +17864,7 @@ static const tw_axes layout_471_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_471 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16280,14 +17882,15 @@ static const tw_layout layout_471 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_471_axes,
+    .axes = &layout_499_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_472_axes = {
+static const tw_axes layout_500_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_345, 4, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_403, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16296,7 +17899,7 @@ static const tw_axes layout_472_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_472 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16314,14 +17917,15 @@ static const tw_layout layout_472 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_472_axes,
+    .axes = &layout_500_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_473_axes = {
+static const tw_axes layout_501_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_345, 4, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_403, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16330,7 +17934,7 @@ static const tw_axes layout_473_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_473 = {
+static const tw_layout layout_501 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16348,14 +17952,15 @@ static const tw_layout layout_473 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_473_axes,
+    .axes = &layout_501_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_474_axes = {
+static const tw_axes layout_502_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_347, 4, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_348, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_404, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_405, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16364,7 +17969,7 @@ static const tw_axes layout_474_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_474 = {
+static const tw_layout layout_502 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16382,14 +17987,15 @@ static const tw_layout layout_474 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_474_axes,
+    .axes = &layout_502_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_475_axes = {
+static const tw_axes layout_503_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_349, 4, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_406, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16398,7 +18004,7 @@ static const tw_axes layout_475_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_475 = {
+static const tw_layout layout_503 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16416,14 +18022,15 @@ static const tw_layout layout_475 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_475_axes,
+    .axes = &layout_503_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_476_axes = {
+static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_349, 4, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_406, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16432,7 +18039,7 @@ static const tw_axes layout_476_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_476 = {
+static const tw_layout layout_504 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16450,14 +18057,15 @@ static const tw_layout layout_476 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_476_axes,
+    .axes = &layout_504_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_477_axes = {
+static const tw_axes layout_505_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_351, 4, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_352, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_408, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_409, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16466,7 +18074,7 @@ static const tw_axes layout_477_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_477 = {
+static const tw_layout layout_505 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16484,14 +18092,15 @@ static const tw_layout layout_477 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_477_axes,
+    .axes = &layout_505_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_478_axes = {
+static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_353, 4, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_354, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_411, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16500,7 +18109,7 @@ static const tw_axes layout_478_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_478 = {
+static const tw_layout layout_506 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16518,14 +18127,15 @@ static const tw_layout layout_478 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_478_axes,
+    .axes = &layout_506_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_479_axes = {
+static const tw_axes layout_507_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_353, 4, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_354, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_411, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16534,7 +18144,7 @@ static const tw_axes layout_479_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_479 = {
+static const tw_layout layout_507 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16552,14 +18162,15 @@ static const tw_layout layout_479 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_479_axes,
+    .axes = &layout_507_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_480_axes = {
+static const tw_axes layout_508_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_355, 4, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_356, 2, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_412, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_413, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16568,7 +18179,7 @@ static const tw_axes layout_480_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_480 = {
+static const tw_layout layout_508 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -16586,11 +18197,11 @@ static const tw_layout layout_480 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_480_axes,
+    .axes = &layout_508_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_481 = {
+static const tw_layout layout_509 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -16612,9 +18223,10 @@ static const tw_layout layout_481 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_482_axes = {
+static const tw_axes layout_510_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_166, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -16624,7 +18236,7 @@ static const tw_axes layout_482_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_482 = {
+static const tw_layout layout_510 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -16642,13 +18254,14 @@ static const tw_layout layout_482 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_482_axes,
+    .axes = &layout_510_axes,
     .type = TW_S2,
 };
 
-static const tw_axes layout_483_axes = {
+static const tw_axes layout_511_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_167, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -16658,7 +18271,7 @@ static const tw_axes layout_483_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_483 = {
+static const tw_layout layout_511 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -16676,11 +18289,11 @@ static const tw_layout layout_483 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_483_axes,
+    .axes = &layout_511_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_484 = {
+static const tw_layout layout_512 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -16702,9 +18315,10 @@ static const tw_layout layout_484 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_513_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_168, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -16714,7 +18328,7 @@ static const tw_axes layout_485_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_513 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -16732,11 +18346,11 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_513_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_486 = {
+static const tw_layout layout_514 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -16758,9 +18372,10 @@ static const tw_layout layout_486 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_487_axes = {
+static const tw_axes layout_515_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_169, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -16770,7 +18385,7 @@ static const tw_axes layout_487_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_487 = {
+static const tw_layout layout_515 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -16788,11 +18403,11 @@ static const tw_layout layout_487 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_487_axes,
+    .axes = &layout_515_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_488 = {
+static const tw_layout layout_516 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -16814,9 +18429,10 @@ static const tw_layout layout_488 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_489_axes = {
+static const tw_axes layout_517_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_170, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -16826,7 +18442,7 @@ static const tw_axes layout_489_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_489 = {
+static const tw_layout layout_517 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -16844,11 +18460,11 @@ static const tw_layout layout_489 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_489_axes,
+    .axes = &layout_517_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_490 = {
+static const tw_layout layout_518 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -16870,7 +18486,7 @@ static const tw_layout layout_490 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_491 = {
+static const tw_layout layout_519 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -16892,9 +18508,10 @@ static const tw_layout layout_491 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_492_axes = {
+static const tw_axes layout_520_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_171, 4, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
@@ -16904,7 +18521,7 @@ static const tw_axes layout_492_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_492 = {
+static const tw_layout layout_520 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -16922,11 +18539,11 @@ static const tw_layout layout_492 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_492_axes,
+    .axes = &layout_520_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_493 = {
+static const tw_layout layout_521 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -16948,9 +18565,10 @@ static const tw_layout layout_493 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_522_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_158, 4, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -16960,7 +18578,7 @@ static const tw_axes layout_494_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_522 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -16978,13 +18596,14 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_522_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_495_axes = {
+static const tw_axes layout_523_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 4, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -16994,7 +18613,7 @@ static const tw_axes layout_495_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_495 = {
+static const tw_layout layout_523 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -17012,11 +18631,11 @@ static const tw_layout layout_495 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_495_axes,
+    .axes = &layout_523_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_496 = {
+static const tw_layout layout_524 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -17038,9 +18657,10 @@ static const tw_layout layout_496 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_497_axes = {
+static const tw_axes layout_525_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_160, 4, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -17050,7 +18670,7 @@ static const tw_axes layout_497_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_497 = {
+static const tw_layout layout_525 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -17068,11 +18688,11 @@ static const tw_layout layout_497 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_497_axes,
+    .axes = &layout_525_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_498 = {
+static const tw_layout layout_526 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -17094,7 +18714,7 @@ static const tw_layout layout_498 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_499 = {
+static const tw_layout layout_527 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -17116,9 +18736,10 @@ static const tw_layout layout_499 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_500_axes = {
+static const tw_axes layout_528_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_161, 4, 1, 0, axes_78, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -17128,7 +18749,7 @@ static const tw_axes layout_500_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_500 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -17146,11 +18767,11 @@ static const tw_layout layout_500 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_500_axes,
+    .axes = &layout_528_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_501 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -17172,7 +18793,7 @@ static const tw_layout layout_501 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_502 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -17194,9 +18815,10 @@ static const tw_layout layout_502 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_503_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_247, 5, 1, 0, axes_221, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -17206,7 +18828,7 @@ static const tw_axes layout_503_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_503 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -17224,13 +18846,14 @@ static const tw_layout layout_503 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_503_axes,
+    .axes = &layout_531_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_504_axes = {
+static const tw_axes layout_532_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_252, 5, 1, 0, axes_246, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
@@ -17240,7 +18863,7 @@ static const tw_axes layout_504_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_504 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -17258,11 +18881,11 @@ static const tw_layout layout_504 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_504_axes,
+    .axes = &layout_532_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_505 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -17284,9 +18907,10 @@ static const tw_layout layout_505 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_506_axes = {
+static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_253, 4, 1, 0, axes_254, 1},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
@@ -17296,7 +18920,7 @@ static const tw_axes layout_506_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_506 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -17314,11 +18938,11 @@ static const tw_layout layout_506 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_506_axes,
+    .axes = &layout_534_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_507 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -17340,9 +18964,10 @@ static const tw_layout layout_507 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_508_axes = {
+static const tw_axes layout_536_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_255, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
@@ -17352,7 +18977,7 @@ static const tw_axes layout_508_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_508 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -17370,11 +18995,11 @@ static const tw_layout layout_508 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_508_axes,
+    .axes = &layout_536_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_509 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -17396,7 +19021,7 @@ static const tw_layout layout_509 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_510 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -17418,9 +19043,10 @@ static const tw_layout layout_510 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_511_axes = {
+static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_162, 3, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-256, 0}, axes_6, 1, 1, 0, NULL, 0},
@@ -17430,7 +19056,7 @@ static const tw_axes layout_511_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_511 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -17448,11 +19074,11 @@ static const tw_layout layout_511 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_511_axes,
+    .axes = &layout_539_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_512 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -17474,9 +19100,10 @@ static const tw_layout layout_512 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_513_axes = {
+static const tw_axes layout_541_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_163, 3, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-1024, 0}, axes_4, 1, 1, 0, NULL, 0},
@@ -17486,7 +19113,7 @@ static const tw_axes layout_513_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_513 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -17504,11 +19131,11 @@ static const tw_layout layout_513 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_513_axes,
+    .axes = &layout_541_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_514 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -17530,7 +19157,7 @@ static const tw_layout layout_514 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_515 = {
+static const tw_layout layout_543 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -17552,9 +19179,10 @@ static const tw_layout layout_515 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_516_axes = {
+static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_164, 3, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-2048, 0}, axes_22, 1, 1, 0, NULL, 0},
@@ -17564,7 +19192,7 @@ static const tw_axes layout_516_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_516 = {
+static const tw_layout layout_544 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -17582,11 +19210,11 @@ static const tw_layout layout_516 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_516_axes,
+    .axes = &layout_544_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_517 = {
+static const tw_layout layout_545 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -17608,9 +19236,10 @@ static const tw_layout layout_517 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_518_axes = {
+static const tw_axes layout_546_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -17620,7 +19249,7 @@ static const tw_axes layout_518_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_518 = {
+static const tw_layout layout_546 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -17638,11 +19267,11 @@ static const tw_layout layout_518 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_518_axes,
+    .axes = &layout_546_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_519 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -17664,7 +19293,7 @@ static const tw_layout layout_519 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_520 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -17686,9 +19315,10 @@ static const tw_layout layout_520 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_521_axes = {
+static const tw_axes layout_549_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_256, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {-512, 0}, axes_2, 1, 1, 0, NULL, 0},
@@ -17698,7 +19328,7 @@ static const tw_axes layout_521_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_521 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -17716,11 +19346,11 @@ static const tw_layout layout_521 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_521_axes,
+    .axes = &layout_549_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_522 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -17742,7 +19372,7 @@ static const tw_layout layout_522 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_523 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -17764,9 +19394,10 @@ static const tw_layout layout_523 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_524_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_257, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
@@ -17776,7 +19407,7 @@ static const tw_axes layout_524_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_524 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -17794,13 +19425,14 @@ static const tw_layout layout_524 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_524_axes,
+    .axes = &layout_552_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_525_axes = {
+static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_258, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_S32, {0, -512}, axes_20, 1, 1, 0, NULL, 0},
@@ -17810,7 +19442,7 @@ static const tw_axes layout_525_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_525 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -17828,7 +19460,7 @@ static const tw_layout layout_525 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_525_axes,
+    .axes = &layout_553_axes,
     .type = TW_S8,
 };
 
@@ -46184,6 +47816,438 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:8:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_290,
+        .rhs = &layout_383,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0x13e44865b46a58ed),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:10:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_290,
+        .rhs = &layout_384,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 16.2,
+        .content_hash = UINT64_C(0x1c7e8b28f8bf9d5b),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:12:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_385,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 14,
+        .macs_per_cycle = 38.3,
+        .content_hash = UINT64_C(0xd8a2ea9165ca6abb),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_385,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 24,
+        .macs_per_cycle = 89.5,
+        .content_hash = UINT64_C(0xa20c66b662c4893a),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:16:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_290,
+        .rhs = &layout_386,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 4.8,
+        .content_hash = UINT64_C(0x57f4c0ea31b03ab5),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:18:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_295,
+        .rhs = &layout_386,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 24,
+        .macs_per_cycle = 9.8,
+        .content_hash = UINT64_C(0xf500e8a33836b4d7),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:20:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_327,
+        .rhs = &layout_387,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 18,
+        .macs_per_cycle = 4.4,
+        .content_hash = UINT64_C(0x8de3131512116f24),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:22:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_388,
+        .rhs = &layout_387,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 16.4,
+        .content_hash = UINT64_C(0xcfc360ad76526b03),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:9:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_290,
+        .rhs = &layout_389,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 31,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0x6f4759e0dfae11c2),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:11:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_290,
+        .rhs = &layout_390,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 15.1,
+        .content_hash = UINT64_C(0x29ce30a58c7a6152),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:13:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_391,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 18,
+        .macs_per_cycle = 36.2,
+        .content_hash = UINT64_C(0x3953adcb82023342),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_391,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 86.7,
+        .content_hash = UINT64_C(0x50dd9ad2f495d3bc),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:17:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_290,
+        .rhs = &layout_390,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 31,
+        .macs_per_cycle = 4.4,
+        .content_hash = UINT64_C(0x5f5c5d72748a4c1b),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:19:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_295,
+        .rhs = &layout_390,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 9.3,
+        .content_hash = UINT64_C(0x5957f6179d7f6262),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:21:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_327,
+        .rhs = &layout_392,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 4.1,
+        .content_hash = UINT64_C(0xa613315a24308b7a),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:23:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_388,
+        .rhs = &layout_392,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 32,
+        .macs_per_cycle = 15.8,
+        .content_hash = UINT64_C(0x647c24d523af7300),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
         .isa = "scalar",
@@ -49081,7 +51145,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
+        .lhs = &layout_393,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -49108,7 +51172,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
+        .lhs = &layout_393,
         .rhs = &layout_240,
         .tile_m = 0,
         .tile_n = 0,
@@ -49135,7 +51199,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
+        .lhs = &layout_393,
         .rhs = &layout_241,
         .tile_m = 0,
         .tile_n = 0,
@@ -49162,7 +51226,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_384,
+        .lhs = &layout_394,
         .rhs = &layout_242,
         .tile_m = 0,
         .tile_n = 0,
@@ -49189,7 +51253,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_384,
+        .lhs = &layout_394,
         .rhs = &layout_243,
         .tile_m = 0,
         .tile_n = 0,
@@ -49216,7 +51280,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_384,
+        .lhs = &layout_394,
         .rhs = &layout_244,
         .tile_m = 0,
         .tile_n = 0,
@@ -49243,7 +51307,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_385,
+        .lhs = &layout_395,
         .rhs = &layout_245,
         .tile_m = 0,
         .tile_n = 0,
@@ -49270,7 +51334,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_385,
+        .lhs = &layout_395,
         .rhs = &layout_246,
         .tile_m = 0,
         .tile_n = 0,
@@ -49297,7 +51361,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_385,
+        .lhs = &layout_395,
         .rhs = &layout_247,
         .tile_m = 0,
         .tile_n = 0,
@@ -49324,7 +51388,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_386,
+        .lhs = &layout_396,
         .rhs = &layout_248,
         .tile_m = 0,
         .tile_n = 0,
@@ -49351,7 +51415,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_386,
+        .lhs = &layout_396,
         .rhs = &layout_249,
         .tile_m = 0,
         .tile_n = 0,
@@ -49378,7 +51442,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_386,
+        .lhs = &layout_396,
         .rhs = &layout_250,
         .tile_m = 0,
         .tile_n = 0,
@@ -49756,7 +51820,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
+        .lhs = &layout_393,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -50080,7 +52144,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
+        .lhs = &layout_393,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -50099,6 +52163,438 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:9:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_397,
+        .rhs = &layout_398,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 20,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0x233e38bd26ac3423),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:11:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_397,
+        .rhs = &layout_399,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 17.9,
+        .content_hash = UINT64_C(0x460860c509cf9819),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:13:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_397,
+        .rhs = &layout_400,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 14,
+        .macs_per_cycle = 42.7,
+        .content_hash = UINT64_C(0xd103b416bd812861),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_401,
+        .rhs = &layout_400,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 102.4,
+        .content_hash = UINT64_C(0x6e91dd69cda833d0),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:17:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_397,
+        .rhs = &layout_402,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 5.4,
+        .content_hash = UINT64_C(0xc196970070dbda0f),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:19:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_401,
+        .rhs = &layout_402,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 11.5,
+        .content_hash = UINT64_C(0xc217b09037cb1b34),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:21:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_403,
+        .rhs = &layout_404,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 18,
+        .macs_per_cycle = 5.0,
+        .content_hash = UINT64_C(0xe1939f0073aa0a50),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:23:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_405,
+        .rhs = &layout_404,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 20.7,
+        .content_hash = UINT64_C(0xc4864358fd33ac7c),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_406,
+        .rhs = &layout_407,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 24,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0xd253d1d464a784b8),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_406,
+        .rhs = &layout_408,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 15.5,
+        .content_hash = UINT64_C(0x9f6085f274702427),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:13:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_406,
+        .rhs = &layout_409,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 2,
+        .vector_registers = 16,
+        .macs_per_cycle = 36.6,
+        .content_hash = UINT64_C(0x1f74c2d2ef4577bb),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_410,
+        .rhs = &layout_409,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 81.9,
+        .content_hash = UINT64_C(0x9ff7352e14d04ea5),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:17:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_406,
+        .rhs = &layout_411,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 25,
+        .macs_per_cycle = 4.3,
+        .content_hash = UINT64_C(0x9630df6455fbaf22),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_410,
+        .rhs = &layout_411,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 8.5,
+        .content_hash = UINT64_C(0x7411a16b6bcdd3a5),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_412,
+        .rhs = &layout_413,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 20,
+        .macs_per_cycle = 3.9,
+        .content_hash = UINT64_C(0x8b89607f869508b3),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
+        .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_414,
+        .rhs = &layout_413,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 31,
+        .macs_per_cycle = 14.6,
+        .content_hash = UINT64_C(0x2db8d156a542f222),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qsi8c32p",
         .isa = "scalar",
@@ -50108,7 +52604,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_387,
+        .rhs = &layout_415,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50135,7 +52631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50162,7 +52658,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50189,7 +52685,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50216,7 +52712,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50243,7 +52739,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50269,8 +52765,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_417,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50296,8 +52792,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_417,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50324,7 +52820,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -50351,7 +52847,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -50378,7 +52874,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -50405,7 +52901,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -50431,8 +52927,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_391,
-        .rhs = &layout_392,
+        .lhs = &layout_419,
+        .rhs = &layout_420,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50458,8 +52954,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_391,
-        .rhs = &layout_392,
+        .lhs = &layout_419,
+        .rhs = &layout_420,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50485,8 +52981,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_393,
-        .rhs = &layout_392,
+        .lhs = &layout_421,
+        .rhs = &layout_420,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50512,8 +53008,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_393,
-        .rhs = &layout_392,
+        .lhs = &layout_421,
+        .rhs = &layout_420,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -50539,8 +53035,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_395,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50566,8 +53062,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_395,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -50593,8 +53089,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_396,
-        .rhs = &layout_395,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50620,8 +53116,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_396,
-        .rhs = &layout_395,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50647,8 +53143,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:110:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
-        .rhs = &layout_397,
+        .lhs = &layout_393,
+        .rhs = &layout_425,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -50674,8 +53170,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_398,
+        .lhs = &layout_422,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -50701,8 +53197,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_399,
-        .rhs = &layout_398,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -50729,7 +53225,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_400,
+        .rhs = &layout_428,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50756,7 +53252,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_401,
+        .rhs = &layout_429,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50783,7 +53279,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_402,
+        .rhs = &layout_430,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50810,7 +53306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_403,
+        .rhs = &layout_431,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50837,7 +53333,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_404,
+        .rhs = &layout_432,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50864,7 +53360,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_405,
+        .rhs = &layout_433,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50891,7 +53387,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_406,
+        .rhs = &layout_434,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50918,7 +53414,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_407,
+        .rhs = &layout_435,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50945,7 +53441,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_408,
+        .rhs = &layout_436,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50972,7 +53468,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_409,
+        .rhs = &layout_437,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -50999,7 +53495,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_410,
+        .rhs = &layout_438,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51026,7 +53522,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_411,
+        .rhs = &layout_439,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51053,7 +53549,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_412,
+        .rhs = &layout_440,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51080,7 +53576,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_413,
+        .rhs = &layout_441,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51107,7 +53603,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_414,
+        .rhs = &layout_442,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51134,7 +53630,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_415,
+        .rhs = &layout_443,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51161,7 +53657,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_416,
+        .rhs = &layout_444,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51188,7 +53684,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_417,
+        .rhs = &layout_445,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51215,7 +53711,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_418,
+        .rhs = &layout_446,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51242,7 +53738,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_419,
+        .rhs = &layout_447,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51269,7 +53765,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_420,
+        .rhs = &layout_448,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51296,7 +53792,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_421,
+        .rhs = &layout_449,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51323,7 +53819,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_411,
+        .rhs = &layout_439,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51350,7 +53846,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_412,
+        .rhs = &layout_440,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51376,8 +53872,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_422,
-        .rhs = &layout_413,
+        .lhs = &layout_450,
+        .rhs = &layout_441,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51403,8 +53899,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_422,
-        .rhs = &layout_414,
+        .lhs = &layout_450,
+        .rhs = &layout_442,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51430,8 +53926,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_422,
-        .rhs = &layout_415,
+        .lhs = &layout_450,
+        .rhs = &layout_443,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51457,8 +53953,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_423,
-        .rhs = &layout_416,
+        .lhs = &layout_451,
+        .rhs = &layout_444,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51484,8 +53980,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_423,
-        .rhs = &layout_417,
+        .lhs = &layout_451,
+        .rhs = &layout_445,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51511,8 +54007,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_423,
-        .rhs = &layout_418,
+        .lhs = &layout_451,
+        .rhs = &layout_446,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51538,8 +54034,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_424,
-        .rhs = &layout_419,
+        .lhs = &layout_452,
+        .rhs = &layout_447,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51565,8 +54061,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_424,
-        .rhs = &layout_420,
+        .lhs = &layout_452,
+        .rhs = &layout_448,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51592,8 +54088,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_424,
-        .rhs = &layout_421,
+        .lhs = &layout_452,
+        .rhs = &layout_449,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -51620,7 +54116,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_425,
+        .rhs = &layout_453,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51647,7 +54143,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_426,
+        .rhs = &layout_454,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51674,7 +54170,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_427,
+        .rhs = &layout_455,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51701,7 +54197,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_428,
+        .rhs = &layout_456,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51728,7 +54224,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_429,
+        .rhs = &layout_457,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51755,7 +54251,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_430,
+        .rhs = &layout_458,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51782,7 +54278,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_431,
+        .rhs = &layout_459,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51809,7 +54305,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_432,
+        .rhs = &layout_460,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51836,7 +54332,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_433,
+        .rhs = &layout_461,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51863,7 +54359,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_434,
+        .rhs = &layout_462,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51890,7 +54386,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_435,
+        .rhs = &layout_463,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51917,7 +54413,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_425,
+        .rhs = &layout_453,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51944,7 +54440,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_426,
+        .rhs = &layout_454,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51971,7 +54467,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_427,
+        .rhs = &layout_455,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -51998,7 +54494,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_428,
+        .rhs = &layout_456,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52025,7 +54521,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_429,
+        .rhs = &layout_457,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52052,7 +54548,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_430,
+        .rhs = &layout_458,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52079,7 +54575,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_431,
+        .rhs = &layout_459,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52106,7 +54602,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_432,
+        .rhs = &layout_460,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52133,7 +54629,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_433,
+        .rhs = &layout_461,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52160,7 +54656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_434,
+        .rhs = &layout_462,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52187,7 +54683,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_435,
+        .rhs = &layout_463,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52213,8 +54709,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_391,
-        .rhs = &layout_436,
+        .lhs = &layout_419,
+        .rhs = &layout_464,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52240,8 +54736,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_391,
-        .rhs = &layout_437,
+        .lhs = &layout_419,
+        .rhs = &layout_465,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52267,8 +54763,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_438,
-        .rhs = &layout_439,
+        .lhs = &layout_466,
+        .rhs = &layout_467,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52294,8 +54790,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_438,
-        .rhs = &layout_440,
+        .lhs = &layout_466,
+        .rhs = &layout_468,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52321,8 +54817,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_438,
-        .rhs = &layout_441,
+        .lhs = &layout_466,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52348,8 +54844,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_442,
-        .rhs = &layout_443,
+        .lhs = &layout_470,
+        .rhs = &layout_471,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52375,8 +54871,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_442,
-        .rhs = &layout_444,
+        .lhs = &layout_470,
+        .rhs = &layout_472,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52402,8 +54898,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_442,
-        .rhs = &layout_445,
+        .lhs = &layout_470,
+        .rhs = &layout_473,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52429,8 +54925,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_446,
-        .rhs = &layout_447,
+        .lhs = &layout_474,
+        .rhs = &layout_475,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52456,8 +54952,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_446,
-        .rhs = &layout_448,
+        .lhs = &layout_474,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52483,8 +54979,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_446,
-        .rhs = &layout_449,
+        .lhs = &layout_474,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52510,8 +55006,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_393,
-        .rhs = &layout_436,
+        .lhs = &layout_421,
+        .rhs = &layout_464,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52537,8 +55033,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_393,
-        .rhs = &layout_437,
+        .lhs = &layout_421,
+        .rhs = &layout_465,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52564,8 +55060,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_450,
-        .rhs = &layout_439,
+        .lhs = &layout_478,
+        .rhs = &layout_467,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52591,8 +55087,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_450,
-        .rhs = &layout_440,
+        .lhs = &layout_478,
+        .rhs = &layout_468,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52618,8 +55114,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_450,
-        .rhs = &layout_441,
+        .lhs = &layout_478,
+        .rhs = &layout_469,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52645,8 +55141,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_451,
-        .rhs = &layout_443,
+        .lhs = &layout_479,
+        .rhs = &layout_471,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52672,8 +55168,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_451,
-        .rhs = &layout_444,
+        .lhs = &layout_479,
+        .rhs = &layout_472,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52699,8 +55195,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_451,
-        .rhs = &layout_445,
+        .lhs = &layout_479,
+        .rhs = &layout_473,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52726,8 +55222,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_452,
-        .rhs = &layout_447,
+        .lhs = &layout_480,
+        .rhs = &layout_475,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52753,8 +55249,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_452,
-        .rhs = &layout_448,
+        .lhs = &layout_480,
+        .rhs = &layout_476,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52780,8 +55276,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_452,
-        .rhs = &layout_449,
+        .lhs = &layout_480,
+        .rhs = &layout_477,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52807,8 +55303,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_453,
+        .lhs = &layout_422,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52834,8 +55330,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_454,
+        .lhs = &layout_422,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52861,8 +55357,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_455,
-        .rhs = &layout_456,
+        .lhs = &layout_483,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52888,8 +55384,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_455,
-        .rhs = &layout_457,
+        .lhs = &layout_483,
+        .rhs = &layout_485,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52915,8 +55411,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_455,
-        .rhs = &layout_458,
+        .lhs = &layout_483,
+        .rhs = &layout_486,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52942,8 +55438,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_459,
-        .rhs = &layout_460,
+        .lhs = &layout_487,
+        .rhs = &layout_488,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52969,8 +55465,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_459,
-        .rhs = &layout_461,
+        .lhs = &layout_487,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52996,8 +55492,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_459,
-        .rhs = &layout_462,
+        .lhs = &layout_487,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53023,8 +55519,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_463,
-        .rhs = &layout_464,
+        .lhs = &layout_491,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53050,8 +55546,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_463,
-        .rhs = &layout_465,
+        .lhs = &layout_491,
+        .rhs = &layout_493,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53077,8 +55573,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_463,
-        .rhs = &layout_466,
+        .lhs = &layout_491,
+        .rhs = &layout_494,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53104,8 +55600,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_396,
-        .rhs = &layout_453,
+        .lhs = &layout_424,
+        .rhs = &layout_481,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53131,8 +55627,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_396,
-        .rhs = &layout_454,
+        .lhs = &layout_424,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53158,8 +55654,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_467,
-        .rhs = &layout_456,
+        .lhs = &layout_495,
+        .rhs = &layout_484,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53185,8 +55681,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_467,
-        .rhs = &layout_457,
+        .lhs = &layout_495,
+        .rhs = &layout_485,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53212,8 +55708,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_467,
-        .rhs = &layout_458,
+        .lhs = &layout_495,
+        .rhs = &layout_486,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53239,8 +55735,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_468,
-        .rhs = &layout_460,
+        .lhs = &layout_496,
+        .rhs = &layout_488,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53266,8 +55762,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_468,
-        .rhs = &layout_461,
+        .lhs = &layout_496,
+        .rhs = &layout_489,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53293,8 +55789,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_468,
-        .rhs = &layout_462,
+        .lhs = &layout_496,
+        .rhs = &layout_490,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53320,8 +55816,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_469,
-        .rhs = &layout_464,
+        .lhs = &layout_497,
+        .rhs = &layout_492,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53347,8 +55843,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_469,
-        .rhs = &layout_465,
+        .lhs = &layout_497,
+        .rhs = &layout_493,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53374,8 +55870,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_469,
-        .rhs = &layout_466,
+        .lhs = &layout_497,
+        .rhs = &layout_494,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53401,8 +55897,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
-        .rhs = &layout_470,
+        .lhs = &layout_393,
+        .rhs = &layout_498,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53428,8 +55924,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
-        .rhs = &layout_471,
+        .lhs = &layout_393,
+        .rhs = &layout_499,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53455,8 +55951,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_384,
-        .rhs = &layout_472,
+        .lhs = &layout_394,
+        .rhs = &layout_500,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53482,8 +55978,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_384,
-        .rhs = &layout_473,
+        .lhs = &layout_394,
+        .rhs = &layout_501,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53509,8 +56005,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_384,
-        .rhs = &layout_474,
+        .lhs = &layout_394,
+        .rhs = &layout_502,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53536,8 +56032,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_385,
-        .rhs = &layout_475,
+        .lhs = &layout_395,
+        .rhs = &layout_503,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53563,8 +56059,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_385,
-        .rhs = &layout_476,
+        .lhs = &layout_395,
+        .rhs = &layout_504,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53590,8 +56086,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_385,
-        .rhs = &layout_477,
+        .lhs = &layout_395,
+        .rhs = &layout_505,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53617,8 +56113,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_386,
-        .rhs = &layout_478,
+        .lhs = &layout_396,
+        .rhs = &layout_506,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53644,8 +56140,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_386,
-        .rhs = &layout_479,
+        .lhs = &layout_396,
+        .rhs = &layout_507,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53671,8 +56167,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_386,
-        .rhs = &layout_480,
+        .lhs = &layout_396,
+        .rhs = &layout_508,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53698,8 +56194,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_398,
+        .lhs = &layout_422,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -53725,8 +56221,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_399,
-        .rhs = &layout_398,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53753,7 +56249,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_387,
+        .rhs = &layout_415,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53780,7 +56276,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53807,7 +56303,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53834,7 +56330,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53860,8 +56356,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_417,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53888,7 +56384,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53915,7 +56411,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53941,8 +56437,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_391,
-        .rhs = &layout_392,
+        .lhs = &layout_419,
+        .rhs = &layout_420,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53968,8 +56464,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_393,
-        .rhs = &layout_392,
+        .lhs = &layout_421,
+        .rhs = &layout_420,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53995,8 +56491,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_395,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54022,8 +56518,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_396,
-        .rhs = &layout_395,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54049,8 +56545,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
-        .rhs = &layout_397,
+        .lhs = &layout_393,
+        .rhs = &layout_425,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -54076,8 +56572,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_398,
+        .lhs = &layout_422,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -54103,8 +56599,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_399,
-        .rhs = &layout_398,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -54131,7 +56627,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_387,
+        .rhs = &layout_415,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54158,7 +56654,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54185,7 +56681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54212,7 +56708,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_388,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54238,8 +56734,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_417,
+        .rhs = &layout_416,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54266,7 +56762,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54293,7 +56789,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_390,
+        .rhs = &layout_418,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54319,8 +56815,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_391,
-        .rhs = &layout_392,
+        .lhs = &layout_419,
+        .rhs = &layout_420,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54346,8 +56842,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_393,
-        .rhs = &layout_392,
+        .lhs = &layout_421,
+        .rhs = &layout_420,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54373,8 +56869,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_394,
-        .rhs = &layout_395,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54400,8 +56896,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_396,
-        .rhs = &layout_395,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54427,8 +56923,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_383,
-        .rhs = &layout_397,
+        .lhs = &layout_393,
+        .rhs = &layout_425,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -54454,8 +56950,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_481,
-        .rhs = &layout_482,
+        .lhs = &layout_509,
+        .rhs = &layout_510,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54481,8 +56977,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_481,
-        .rhs = &layout_483,
+        .lhs = &layout_509,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54508,8 +57004,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_481,
-        .rhs = &layout_483,
+        .lhs = &layout_509,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54535,8 +57031,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_484,
-        .rhs = &layout_483,
+        .lhs = &layout_512,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54562,8 +57058,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_484,
-        .rhs = &layout_483,
+        .lhs = &layout_512,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54589,8 +57085,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_481,
-        .rhs = &layout_485,
+        .lhs = &layout_509,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54616,8 +57112,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_481,
-        .rhs = &layout_485,
+        .lhs = &layout_509,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54643,8 +57139,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_484,
-        .rhs = &layout_485,
+        .lhs = &layout_512,
+        .rhs = &layout_513,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54670,8 +57166,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_486,
-        .rhs = &layout_485,
+        .lhs = &layout_514,
+        .rhs = &layout_513,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54697,8 +57193,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_486,
-        .rhs = &layout_485,
+        .lhs = &layout_514,
+        .rhs = &layout_513,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54724,8 +57220,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_481,
-        .rhs = &layout_487,
+        .lhs = &layout_509,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54751,8 +57247,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_481,
-        .rhs = &layout_487,
+        .lhs = &layout_509,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54778,8 +57274,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_484,
-        .rhs = &layout_487,
+        .lhs = &layout_512,
+        .rhs = &layout_515,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54805,8 +57301,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_484,
-        .rhs = &layout_487,
+        .lhs = &layout_512,
+        .rhs = &layout_515,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54832,8 +57328,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_484,
-        .rhs = &layout_487,
+        .lhs = &layout_512,
+        .rhs = &layout_515,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54859,8 +57355,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_488,
-        .rhs = &layout_489,
+        .lhs = &layout_516,
+        .rhs = &layout_517,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54886,8 +57382,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_490,
-        .rhs = &layout_489,
+        .lhs = &layout_518,
+        .rhs = &layout_517,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54913,8 +57409,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_490,
-        .rhs = &layout_489,
+        .lhs = &layout_518,
+        .rhs = &layout_517,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54940,8 +57436,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_489,
+        .lhs = &layout_519,
+        .rhs = &layout_517,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -54967,8 +57463,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_488,
-        .rhs = &layout_492,
+        .lhs = &layout_516,
+        .rhs = &layout_520,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -54994,8 +57490,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_492,
+        .lhs = &layout_519,
+        .rhs = &layout_520,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55021,8 +57517,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_493,
-        .rhs = &layout_494,
+        .lhs = &layout_521,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55048,8 +57544,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_493,
-        .rhs = &layout_495,
+        .lhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55075,8 +57571,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_493,
-        .rhs = &layout_495,
+        .lhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55102,8 +57598,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_496,
-        .rhs = &layout_495,
+        .lhs = &layout_524,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55129,8 +57625,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_496,
-        .rhs = &layout_495,
+        .lhs = &layout_524,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55156,8 +57652,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_493,
-        .rhs = &layout_497,
+        .lhs = &layout_521,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55183,8 +57679,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_493,
-        .rhs = &layout_497,
+        .lhs = &layout_521,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55210,8 +57706,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_496,
-        .rhs = &layout_497,
+        .lhs = &layout_524,
+        .rhs = &layout_525,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55237,8 +57733,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_496,
-        .rhs = &layout_497,
+        .lhs = &layout_524,
+        .rhs = &layout_525,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55264,8 +57760,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_498,
-        .rhs = &layout_497,
+        .lhs = &layout_526,
+        .rhs = &layout_525,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55291,8 +57787,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_498,
-        .rhs = &layout_497,
+        .lhs = &layout_526,
+        .rhs = &layout_525,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55318,8 +57814,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_499,
-        .rhs = &layout_500,
+        .lhs = &layout_527,
+        .rhs = &layout_528,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55345,8 +57841,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_499,
-        .rhs = &layout_500,
+        .lhs = &layout_527,
+        .rhs = &layout_528,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55372,8 +57868,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_501,
-        .rhs = &layout_500,
+        .lhs = &layout_529,
+        .rhs = &layout_528,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55399,8 +57895,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_501,
-        .rhs = &layout_500,
+        .lhs = &layout_529,
+        .rhs = &layout_528,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55426,8 +57922,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_501,
-        .rhs = &layout_500,
+        .lhs = &layout_529,
+        .rhs = &layout_528,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55453,8 +57949,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_501,
-        .rhs = &layout_500,
+        .lhs = &layout_529,
+        .rhs = &layout_528,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55480,8 +57976,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_502,
-        .rhs = &layout_503,
+        .lhs = &layout_530,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55507,8 +58003,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_502,
-        .rhs = &layout_503,
+        .lhs = &layout_530,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55534,8 +58030,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_490,
-        .rhs = &layout_503,
+        .lhs = &layout_518,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55561,8 +58057,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_490,
-        .rhs = &layout_503,
+        .lhs = &layout_518,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55588,8 +58084,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_503,
+        .lhs = &layout_519,
+        .rhs = &layout_531,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55615,8 +58111,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_503,
+        .lhs = &layout_519,
+        .rhs = &layout_531,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55642,8 +58138,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_502,
-        .rhs = &layout_504,
+        .lhs = &layout_530,
+        .rhs = &layout_532,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -55669,8 +58165,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_504,
+        .lhs = &layout_519,
+        .rhs = &layout_532,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55696,8 +58192,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_505,
-        .rhs = &layout_506,
+        .lhs = &layout_533,
+        .rhs = &layout_534,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55723,8 +58219,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_507,
-        .rhs = &layout_508,
+        .lhs = &layout_535,
+        .rhs = &layout_536,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55750,8 +58246,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_509,
-        .rhs = &layout_508,
+        .lhs = &layout_537,
+        .rhs = &layout_536,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -55777,8 +58273,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_510,
-        .rhs = &layout_511,
+        .lhs = &layout_538,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55804,8 +58300,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_512,
-        .rhs = &layout_513,
+        .lhs = &layout_540,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55831,8 +58327,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_510,
-        .rhs = &layout_513,
+        .lhs = &layout_538,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55858,8 +58354,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_514,
-        .rhs = &layout_513,
+        .lhs = &layout_542,
+        .rhs = &layout_541,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55885,8 +58381,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_515,
-        .rhs = &layout_513,
+        .lhs = &layout_543,
+        .rhs = &layout_541,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55912,8 +58408,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_510,
-        .rhs = &layout_516,
+        .lhs = &layout_538,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55939,8 +58435,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_510,
-        .rhs = &layout_516,
+        .lhs = &layout_538,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55966,8 +58462,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_515,
-        .rhs = &layout_516,
+        .lhs = &layout_543,
+        .rhs = &layout_544,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55993,8 +58489,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_515,
-        .rhs = &layout_516,
+        .lhs = &layout_543,
+        .rhs = &layout_544,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56020,8 +58516,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_517,
-        .rhs = &layout_516,
+        .lhs = &layout_545,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56047,8 +58543,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_517,
-        .rhs = &layout_516,
+        .lhs = &layout_545,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56074,8 +58570,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_518,
+        .lhs = &layout_537,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56101,8 +58597,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_518,
+        .lhs = &layout_537,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56128,8 +58624,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_518,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56155,8 +58651,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_518,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56182,8 +58678,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_518,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56209,8 +58705,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_519,
-        .rhs = &layout_518,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56236,8 +58732,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_520,
-        .rhs = &layout_521,
+        .lhs = &layout_548,
+        .rhs = &layout_549,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56263,8 +58759,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_520,
-        .rhs = &layout_521,
+        .lhs = &layout_548,
+        .rhs = &layout_549,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56290,8 +58786,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_522,
-        .rhs = &layout_521,
+        .lhs = &layout_550,
+        .rhs = &layout_549,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56317,8 +58813,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_522,
-        .rhs = &layout_521,
+        .lhs = &layout_550,
+        .rhs = &layout_549,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56344,8 +58840,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_521,
+        .lhs = &layout_551,
+        .rhs = &layout_549,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56371,8 +58867,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_521,
+        .lhs = &layout_551,
+        .rhs = &layout_549,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56398,8 +58894,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_520,
-        .rhs = &layout_524,
+        .lhs = &layout_548,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -56425,8 +58921,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_524,
+        .lhs = &layout_551,
+        .rhs = &layout_552,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56452,8 +58948,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_507,
-        .rhs = &layout_525,
+        .lhs = &layout_535,
+        .rhs = &layout_553,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56479,8 +58975,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_507,
-        .rhs = &layout_525,
+        .lhs = &layout_535,
+        .rhs = &layout_553,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56506,8 +59002,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_509,
-        .rhs = &layout_525,
+        .lhs = &layout_537,
+        .rhs = &layout_553,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -56525,7 +59021,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1433;
+const size_t tw_generated_kernel_count = 1465;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -60896,7 +63392,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0xc62c222726c4716b),
         .vectorized = 0,
     },
     {
@@ -60907,7 +63403,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0xc62c222726c4716b),
         .vectorized = 0,
     },
     {
@@ -60918,7 +63414,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0xc62c222726c4716b),
         .vectorized = 0,
     },
     {
@@ -60929,7 +63425,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x873e4dd287669a1e),
+        .content_hash = UINT64_C(0xc62c222726c4716b),
         .vectorized = 0,
     },
     {
@@ -60940,7 +63436,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x2dbf0af53ac10312),
         .vectorized = 0,
     },
     {
@@ -60951,7 +63447,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x2dbf0af53ac10312),
         .vectorized = 0,
     },
     {
@@ -60962,7 +63458,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x2dbf0af53ac10312),
         .vectorized = 0,
     },
     {
@@ -60973,7 +63469,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x40e59f630e0de730),
+        .content_hash = UINT64_C(0x2dbf0af53ac10312),
         .vectorized = 0,
     },
     {
@@ -60984,7 +63480,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x009cd742fd335d56),
         .vectorized = 0,
     },
     {
@@ -60995,7 +63491,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x009cd742fd335d56),
         .vectorized = 0,
     },
     {
@@ -61006,7 +63502,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x009cd742fd335d56),
         .vectorized = 0,
     },
     {
@@ -61017,7 +63513,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x1593faac75dc4780),
+        .content_hash = UINT64_C(0x009cd742fd335d56),
         .vectorized = 0,
     },
     {
@@ -61028,7 +63524,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xed5b1f3352a525df),
         .vectorized = 1,
     },
     {
@@ -61039,7 +63535,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xed5b1f3352a525df),
         .vectorized = 1,
     },
     {
@@ -61050,7 +63546,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xed5b1f3352a525df),
         .vectorized = 1,
     },
     {
@@ -61061,7 +63557,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x71940eafd5db5ed2),
+        .content_hash = UINT64_C(0xed5b1f3352a525df),
         .vectorized = 1,
     },
     {
@@ -61072,7 +63568,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0x420374977f46fb5a),
         .vectorized = 1,
     },
     {
@@ -61083,7 +63579,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0x420374977f46fb5a),
         .vectorized = 1,
     },
     {
@@ -61094,7 +63590,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0x420374977f46fb5a),
         .vectorized = 1,
     },
     {
@@ -61105,7 +63601,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
+        .content_hash = UINT64_C(0x420374977f46fb5a),
         .vectorized = 1,
     },
     {
@@ -61116,7 +63612,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xe6420b3ef209656e),
         .vectorized = 1,
     },
     {
@@ -61127,7 +63623,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xe6420b3ef209656e),
         .vectorized = 1,
     },
     {
@@ -61138,7 +63634,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xe6420b3ef209656e),
         .vectorized = 1,
     },
     {
@@ -61149,7 +63645,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
+        .content_hash = UINT64_C(0xe6420b3ef209656e),
         .vectorized = 1,
     },
     {
@@ -61160,7 +63656,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x48a1ae2a8591936a),
+        .content_hash = UINT64_C(0x1f7b11b67dd1a12d),
         .vectorized = 1,
     },
     {
@@ -61171,7 +63667,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x819b7c140776c486),
+        .content_hash = UINT64_C(0x7969b12d312637e4),
         .vectorized = 1,
     },
     {
@@ -61182,7 +63678,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0xee27e37569b02286),
+        .content_hash = UINT64_C(0xf33ae6bfb08adc84),
         .vectorized = 1,
     },
     {
@@ -61193,7 +63689,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x446fdd73fae17d7f),
         .vectorized = 1,
     },
     {
@@ -61204,7 +63700,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x446fdd73fae17d7f),
         .vectorized = 1,
     },
     {
@@ -61215,7 +63711,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x446fdd73fae17d7f),
         .vectorized = 1,
     },
     {
@@ -61226,7 +63722,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x10734b0286464ac8),
+        .content_hash = UINT64_C(0x446fdd73fae17d7f),
         .vectorized = 1,
     },
     {
@@ -61237,7 +63733,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
         .vectorized = 1,
     },
     {
@@ -61248,7 +63744,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
         .vectorized = 1,
     },
     {
@@ -61259,7 +63755,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
         .vectorized = 1,
     },
     {
@@ -61270,7 +63766,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xb3e04745906fe5ce),
+        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
         .vectorized = 1,
     },
     {
@@ -61281,7 +63777,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x360e7a809582dd8c),
         .vectorized = 1,
     },
     {
@@ -61292,7 +63788,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x360e7a809582dd8c),
         .vectorized = 1,
     },
     {
@@ -61303,7 +63799,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x360e7a809582dd8c),
         .vectorized = 1,
     },
     {
@@ -61314,7 +63810,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
+        .content_hash = UINT64_C(0x360e7a809582dd8c),
         .vectorized = 1,
     },
     {
@@ -61325,7 +63821,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_183,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x94faaee72d8383ea),
         .vectorized = 1,
     },
     {
@@ -61336,7 +63832,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_195,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x94faaee72d8383ea),
         .vectorized = 1,
     },
     {
@@ -61347,7 +63843,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_196,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x94faaee72d8383ea),
         .vectorized = 1,
     },
     {
@@ -61358,7 +63854,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_197,
-        .content_hash = UINT64_C(0xe328af739b6570ac),
+        .content_hash = UINT64_C(0x94faaee72d8383ea),
         .vectorized = 1,
     },
     {
@@ -61369,7 +63865,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_183,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0xd124d99920cbfd50),
         .vectorized = 1,
     },
     {
@@ -61380,7 +63876,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_195,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0xd124d99920cbfd50),
         .vectorized = 1,
     },
     {
@@ -61391,7 +63887,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_196,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0xd124d99920cbfd50),
         .vectorized = 1,
     },
     {
@@ -61402,7 +63898,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_197,
-        .content_hash = UINT64_C(0xced5453a10318fac),
+        .content_hash = UINT64_C(0xd124d99920cbfd50),
         .vectorized = 1,
     },
     {
@@ -61413,7 +63909,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_183,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x626095a12a13a959),
         .vectorized = 1,
     },
     {
@@ -61424,7 +63920,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_195,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x626095a12a13a959),
         .vectorized = 1,
     },
     {
@@ -61435,7 +63931,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_196,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x626095a12a13a959),
         .vectorized = 1,
     },
     {
@@ -61446,7 +63942,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_197,
-        .content_hash = UINT64_C(0x1178c628ee3ec96a),
+        .content_hash = UINT64_C(0x626095a12a13a959),
         .vectorized = 1,
     },
     {
@@ -61457,7 +63953,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_198,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x07b943c5beceb301),
         .vectorized = 1,
     },
     {
@@ -61468,7 +63964,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_202,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x07b943c5beceb301),
         .vectorized = 1,
     },
     {
@@ -61479,7 +63975,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_206,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x07b943c5beceb301),
         .vectorized = 1,
     },
     {
@@ -61490,7 +63986,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_210,
-        .content_hash = UINT64_C(0xcfdb10449cf68068),
+        .content_hash = UINT64_C(0x07b943c5beceb301),
         .vectorized = 1,
     },
     {
@@ -61501,7 +63997,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_198,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x7009f2ded4c9029e),
         .vectorized = 1,
     },
     {
@@ -61512,7 +64008,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_202,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x7009f2ded4c9029e),
         .vectorized = 1,
     },
     {
@@ -61523,7 +64019,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_206,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x7009f2ded4c9029e),
         .vectorized = 1,
     },
     {
@@ -61534,7 +64030,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_210,
-        .content_hash = UINT64_C(0x0f0321813e869b20),
+        .content_hash = UINT64_C(0x7009f2ded4c9029e),
         .vectorized = 1,
     },
     {
@@ -61545,7 +64041,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_198,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0xdfd56c1595039310),
         .vectorized = 1,
     },
     {
@@ -61556,7 +64052,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_202,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0xdfd56c1595039310),
         .vectorized = 1,
     },
     {
@@ -61567,7 +64063,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_206,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0xdfd56c1595039310),
         .vectorized = 1,
     },
     {
@@ -61578,7 +64074,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_210,
-        .content_hash = UINT64_C(0xf052958cc82cfdda),
+        .content_hash = UINT64_C(0xdfd56c1595039310),
         .vectorized = 1,
     },
     {
@@ -61589,7 +64085,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_214,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0xfff4c604e40f415a),
         .vectorized = 1,
     },
     {
@@ -61600,7 +64096,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_215,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0xfff4c604e40f415a),
         .vectorized = 1,
     },
     {
@@ -61611,7 +64107,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_216,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0xfff4c604e40f415a),
         .vectorized = 1,
     },
     {
@@ -61622,7 +64118,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_217,
-        .content_hash = UINT64_C(0xe28c5f258a419558),
+        .content_hash = UINT64_C(0xfff4c604e40f415a),
         .vectorized = 1,
     },
     {
@@ -61633,7 +64129,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_214,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0x30a2416f834ec9e9),
         .vectorized = 1,
     },
     {
@@ -61644,7 +64140,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_215,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0x30a2416f834ec9e9),
         .vectorized = 1,
     },
     {
@@ -61655,7 +64151,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_216,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0x30a2416f834ec9e9),
         .vectorized = 1,
     },
     {
@@ -61666,7 +64162,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_217,
-        .content_hash = UINT64_C(0xb460cfe481df8520),
+        .content_hash = UINT64_C(0x30a2416f834ec9e9),
         .vectorized = 1,
     },
     {
@@ -61677,7 +64173,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_214,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xcd84ba54b33415f1),
         .vectorized = 1,
     },
     {
@@ -61688,7 +64184,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_215,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xcd84ba54b33415f1),
         .vectorized = 1,
     },
     {
@@ -61699,7 +64195,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_216,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xcd84ba54b33415f1),
         .vectorized = 1,
     },
     {
@@ -61710,7 +64206,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_217,
-        .content_hash = UINT64_C(0x09e931a989ccd6ca),
+        .content_hash = UINT64_C(0xcd84ba54b33415f1),
         .vectorized = 1,
     },
     {
@@ -61721,7 +64217,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_218,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
         .vectorized = 1,
     },
     {
@@ -61732,7 +64228,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
         .vectorized = 1,
     },
     {
@@ -61743,7 +64239,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
         .vectorized = 1,
     },
     {
@@ -61754,7 +64250,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xb9ee161efea88467),
+        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
         .vectorized = 1,
     },
     {
@@ -61765,7 +64261,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_218,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xb27292813261405d),
         .vectorized = 1,
     },
     {
@@ -61776,7 +64272,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xb27292813261405d),
         .vectorized = 1,
     },
     {
@@ -61787,7 +64283,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xb27292813261405d),
         .vectorized = 1,
     },
     {
@@ -61798,7 +64294,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0x04acc7e933bfac43),
+        .content_hash = UINT64_C(0xb27292813261405d),
         .vectorized = 1,
     },
     {
@@ -61809,7 +64305,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_218,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0xd19d451aa2175c31),
         .vectorized = 1,
     },
     {
@@ -61820,7 +64316,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0xd19d451aa2175c31),
         .vectorized = 1,
     },
     {
@@ -61831,7 +64327,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0xd19d451aa2175c31),
         .vectorized = 1,
     },
     {
@@ -61842,7 +64338,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xef872bc08f740967),
+        .content_hash = UINT64_C(0xd19d451aa2175c31),
         .vectorized = 1,
     },
     {
@@ -61853,7 +64349,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0x10a93586ff0f8670),
         .vectorized = 1,
     },
     {
@@ -61864,7 +64360,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_235,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0x10a93586ff0f8670),
         .vectorized = 1,
     },
     {
@@ -61875,7 +64371,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_236,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0x10a93586ff0f8670),
         .vectorized = 1,
     },
     {
@@ -61886,7 +64382,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_237,
-        .content_hash = UINT64_C(0x5c2692d8391c9d53),
+        .content_hash = UINT64_C(0x10a93586ff0f8670),
         .vectorized = 1,
     },
     {
@@ -61897,7 +64393,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0xb27c2aae217faab5),
         .vectorized = 1,
     },
     {
@@ -61908,7 +64404,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_235,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0xb27c2aae217faab5),
         .vectorized = 1,
     },
     {
@@ -61919,7 +64415,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_236,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0xb27c2aae217faab5),
         .vectorized = 1,
     },
     {
@@ -61930,7 +64426,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_237,
-        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
+        .content_hash = UINT64_C(0xb27c2aae217faab5),
         .vectorized = 1,
     },
     {
@@ -61941,7 +64437,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
         .vectorized = 1,
     },
     {
@@ -61952,7 +64448,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_235,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
         .vectorized = 1,
     },
     {
@@ -61963,7 +64459,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_236,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
         .vectorized = 1,
     },
     {
@@ -61974,7 +64470,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_237,
-        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
+        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
         .vectorized = 1,
     },
     {
@@ -62018,7 +64514,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_251,
-        .content_hash = UINT64_C(0x117ddce7bfa4030c),
+        .content_hash = UINT64_C(0x5fa27e52e4aed023),
         .vectorized = 1,
     },
     {
@@ -62029,7 +64525,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_251,
-        .content_hash = UINT64_C(0x9e958218a1f472aa),
+        .content_hash = UINT64_C(0x1824676f18d0e688),
         .vectorized = 1,
     },
     {
@@ -62040,7 +64536,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_251,
-        .content_hash = UINT64_C(0xe51007448796f524),
+        .content_hash = UINT64_C(0x3768bfc0dd45b3c2),
         .vectorized = 1,
     },
     {
@@ -62051,7 +64547,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_253,
-        .content_hash = UINT64_C(0x30cfd5a2367aafad),
+        .content_hash = UINT64_C(0x8d25d7a510534a35),
         .vectorized = 1,
     },
     {
@@ -62062,7 +64558,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_253,
-        .content_hash = UINT64_C(0x9c50b8192b6e7289),
+        .content_hash = UINT64_C(0x142cb78ba5449f54),
         .vectorized = 1,
     },
     {
@@ -62073,7 +64569,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_253,
-        .content_hash = UINT64_C(0xade4f7d363b9046d),
+        .content_hash = UINT64_C(0xcd9a97458e6cd942),
         .vectorized = 1,
     },
     {
@@ -62810,7 +65306,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62821,7 +65317,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62832,7 +65328,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62843,7 +65339,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62854,7 +65350,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62865,7 +65361,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62876,7 +65372,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62887,7 +65383,18 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_scalar_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
+        .features = 0,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
     {
@@ -62898,7 +65405,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62909,7 +65416,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62920,7 +65427,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62931,7 +65438,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62942,7 +65449,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62953,7 +65460,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62964,7 +65471,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62975,7 +65482,18 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_scalar_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
+        .features = 0,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
     {
@@ -62986,7 +65504,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -62997,7 +65515,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63008,7 +65526,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63019,7 +65537,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63030,7 +65548,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63041,7 +65559,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63052,7 +65570,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63063,7 +65581,18 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
+        .features = 0,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
     {
@@ -63074,7 +65603,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0xabfa06502de18c22),
         .vectorized = 1,
     },
     {
@@ -63085,7 +65614,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0xabfa06502de18c22),
         .vectorized = 1,
     },
     {
@@ -63096,7 +65625,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0xabfa06502de18c22),
         .vectorized = 1,
     },
     {
@@ -63107,7 +65636,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0xabfa06502de18c22),
         .vectorized = 1,
     },
     {
@@ -63118,7 +65658,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0xabfa06502de18c22),
         .vectorized = 1,
     },
     {
@@ -63129,7 +65669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0x598419c5c37fe980),
         .vectorized = 1,
     },
     {
@@ -63140,7 +65680,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0x598419c5c37fe980),
         .vectorized = 1,
     },
     {
@@ -63151,7 +65691,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0x598419c5c37fe980),
         .vectorized = 1,
     },
     {
@@ -63162,7 +65702,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx2_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x598419c5c37fe980),
         .vectorized = 1,
     },
     {
@@ -63173,7 +65724,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0x598419c5c37fe980),
         .vectorized = 1,
     },
     {
@@ -63184,7 +65735,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x4ac294554055a8c0),
         .vectorized = 1,
     },
     {
@@ -63195,7 +65746,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x4ac294554055a8c0),
         .vectorized = 1,
     },
     {
@@ -63206,7 +65757,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x4ac294554055a8c0),
         .vectorized = 1,
     },
     {
@@ -63217,7 +65768,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x4ac294554055a8c0),
         .vectorized = 1,
     },
     {
@@ -63228,7 +65790,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x4ac294554055a8c0),
         .vectorized = 1,
     },
     {
@@ -63239,7 +65801,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0x9172ab3b582477c4),
+        .content_hash = UINT64_C(0x855e45a4ad3125a6),
         .vectorized = 1,
     },
     {
@@ -63249,8 +65811,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_389,
-        .content_hash = UINT64_C(0x9172ab3b582477c4),
+        .layout = &layout_417,
+        .content_hash = UINT64_C(0x855e45a4ad3125a6),
         .vectorized = 1,
     },
     {
@@ -63261,7 +65823,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0x6924c8612499ac3c),
+        .content_hash = UINT64_C(0x262e87a3d4c36b14),
         .vectorized = 1,
     },
     {
@@ -63271,8 +65833,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_389,
-        .content_hash = UINT64_C(0x6924c8612499ac3c),
+        .layout = &layout_417,
+        .content_hash = UINT64_C(0x262e87a3d4c36b14),
         .vectorized = 1,
     },
     {
@@ -63283,7 +65845,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0xec96fea3d986a6b8),
+        .content_hash = UINT64_C(0xaa87409505f06a90),
         .vectorized = 1,
     },
     {
@@ -63293,8 +65855,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_389,
-        .content_hash = UINT64_C(0xec96fea3d986a6b8),
+        .layout = &layout_417,
+        .content_hash = UINT64_C(0xaa87409505f06a90),
         .vectorized = 1,
     },
     {
@@ -63305,7 +65867,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63316,7 +65878,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63327,7 +65889,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63338,7 +65900,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63349,7 +65911,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63360,7 +65922,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63371,7 +65933,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63382,7 +65944,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
     {
@@ -63393,7 +65966,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63404,7 +65977,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63415,7 +65988,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63426,7 +65999,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63437,7 +66010,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63448,7 +66021,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63459,7 +66032,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63470,7 +66043,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
     {
@@ -63481,7 +66065,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63492,7 +66076,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63503,7 +66087,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63514,7 +66098,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63525,7 +66109,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63536,7 +66120,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63547,7 +66131,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63558,7 +66142,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
     {
@@ -63569,7 +66164,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63580,7 +66175,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63591,7 +66186,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_297,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63602,7 +66197,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_298,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63613,7 +66208,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63624,7 +66219,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_340,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63635,7 +66230,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_341,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63646,7 +66241,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
     {
@@ -63657,7 +66263,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63668,7 +66274,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63679,7 +66285,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_297,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63690,7 +66296,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_298,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63701,7 +66307,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63712,7 +66318,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_340,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63723,7 +66329,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_341,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63734,7 +66340,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
     {
@@ -63745,7 +66362,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63756,7 +66373,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63767,7 +66384,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_297,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63778,7 +66395,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_298,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63789,7 +66406,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63800,7 +66417,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_340,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63811,7 +66428,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_341,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63822,7 +66439,18 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
     {
@@ -63833,7 +66461,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_299,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63844,7 +66472,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_301,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63855,7 +66483,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63866,7 +66494,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63876,8 +66504,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_391,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_419,
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63887,8 +66515,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_438,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63898,8 +66526,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_442,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_470,
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63909,8 +66537,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_446,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
     {
@@ -63921,7 +66549,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_299,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63932,7 +66560,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_301,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63943,7 +66571,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63954,7 +66582,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63964,8 +66592,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_391,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_419,
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63975,8 +66603,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_438,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63986,8 +66614,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_442,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_470,
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -63997,8 +66625,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_446,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
     {
@@ -64009,7 +66637,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_299,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64020,7 +66648,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_301,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64031,7 +66659,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64042,7 +66670,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64052,8 +66680,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_391,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_419,
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64063,8 +66691,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_438,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64074,8 +66702,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_442,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_470,
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64085,8 +66713,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_446,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
     {
@@ -64097,7 +66725,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64108,7 +66736,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64119,7 +66747,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64130,7 +66758,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64140,8 +66768,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_393,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_421,
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64151,8 +66779,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_450,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_478,
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64162,8 +66790,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_451,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_479,
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64173,8 +66801,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_452,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_480,
+        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
     {
@@ -64185,7 +66813,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64196,7 +66824,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64207,7 +66835,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64218,7 +66846,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64228,8 +66856,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_393,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_421,
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64239,8 +66867,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_450,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_478,
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64250,8 +66878,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_451,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_479,
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64261,8 +66889,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_452,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_480,
+        .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
     {
@@ -64273,7 +66901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64284,7 +66912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64295,7 +66923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64306,7 +66934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64316,8 +66944,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_393,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_421,
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64327,8 +66955,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_450,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_478,
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64338,8 +66966,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_451,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_479,
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64349,8 +66977,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_452,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_480,
+        .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
     {
@@ -64361,7 +66989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64372,7 +67000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64383,7 +67011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64394,7 +67022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64404,8 +67032,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_394,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64415,8 +67043,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_455,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_483,
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64426,8 +67054,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_487,
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64437,8 +67065,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_491,
+        .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
     {
@@ -64449,7 +67077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64460,7 +67088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64471,7 +67099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64482,7 +67110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64492,8 +67120,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_394,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64503,8 +67131,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_455,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_483,
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64514,8 +67142,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_487,
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64525,8 +67153,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_491,
+        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
     {
@@ -64537,7 +67165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64548,7 +67176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64559,7 +67187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64570,7 +67198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64580,8 +67208,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_394,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64591,8 +67219,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_455,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_483,
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64602,8 +67230,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_487,
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64613,8 +67241,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_491,
+        .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
     {
@@ -64625,7 +67253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64636,7 +67264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64647,7 +67275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64658,7 +67286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64668,8 +67296,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_396,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64679,8 +67307,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_467,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_495,
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64690,8 +67318,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_468,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_496,
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64701,8 +67329,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_469,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_497,
+        .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
     {
@@ -64713,7 +67341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64724,7 +67352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64735,7 +67363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64746,7 +67374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64756,8 +67384,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_396,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64767,8 +67395,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_467,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_495,
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64778,8 +67406,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_468,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_496,
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64789,8 +67417,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_469,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_497,
+        .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
     {
@@ -64801,7 +67429,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64812,7 +67440,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64823,7 +67451,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64834,7 +67462,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64844,8 +67472,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_396,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64855,8 +67483,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_467,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_495,
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64866,8 +67494,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_468,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_496,
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64877,8 +67505,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_469,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_497,
+        .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
     {
@@ -64889,7 +67517,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x74f913f4d3680a99),
+        .content_hash = UINT64_C(0x9865322bda67fd44),
         .vectorized = 1,
     },
     {
@@ -64900,7 +67528,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x74f913f4d3680a99),
+        .content_hash = UINT64_C(0x9865322bda67fd44),
         .vectorized = 1,
     },
     {
@@ -64910,8 +67538,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_394,
-        .content_hash = UINT64_C(0x74f913f4d3680a99),
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0x9865322bda67fd44),
         .vectorized = 1,
     },
     {
@@ -64922,7 +67550,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x8404cfae774ea68b),
+        .content_hash = UINT64_C(0x5945346fd254b81e),
         .vectorized = 1,
     },
     {
@@ -64933,7 +67561,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x8404cfae774ea68b),
+        .content_hash = UINT64_C(0x5945346fd254b81e),
         .vectorized = 1,
     },
     {
@@ -64943,8 +67571,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_394,
-        .content_hash = UINT64_C(0x8404cfae774ea68b),
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0x5945346fd254b81e),
         .vectorized = 1,
     },
     {
@@ -64955,7 +67583,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0xb703697890178a5b),
+        .content_hash = UINT64_C(0x06352b47babeb95c),
         .vectorized = 1,
     },
     {
@@ -64966,7 +67594,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xb703697890178a5b),
+        .content_hash = UINT64_C(0x06352b47babeb95c),
         .vectorized = 1,
     },
     {
@@ -64976,8 +67604,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_394,
-        .content_hash = UINT64_C(0xb703697890178a5b),
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0x06352b47babeb95c),
         .vectorized = 1,
     },
     {
@@ -64988,7 +67616,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x3f578a7b83ca4469),
+        .content_hash = UINT64_C(0x2c9c52a977e4e094),
         .vectorized = 1,
     },
     {
@@ -64999,7 +67627,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_372,
-        .content_hash = UINT64_C(0x3f578a7b83ca4469),
+        .content_hash = UINT64_C(0x2c9c52a977e4e094),
         .vectorized = 1,
     },
     {
@@ -65009,8 +67637,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_399,
-        .content_hash = UINT64_C(0x3f578a7b83ca4469),
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x2c9c52a977e4e094),
         .vectorized = 1,
     },
     {
@@ -65021,7 +67649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0xb65c06deb522f163),
+        .content_hash = UINT64_C(0x5e1b8888a1b83602),
         .vectorized = 1,
     },
     {
@@ -65032,7 +67660,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_372,
-        .content_hash = UINT64_C(0xb65c06deb522f163),
+        .content_hash = UINT64_C(0x5e1b8888a1b83602),
         .vectorized = 1,
     },
     {
@@ -65042,8 +67670,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_399,
-        .content_hash = UINT64_C(0xb65c06deb522f163),
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x5e1b8888a1b83602),
         .vectorized = 1,
     },
     {
@@ -65054,7 +67682,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
+        .content_hash = UINT64_C(0x8840df18f90257e0),
         .vectorized = 1,
     },
     {
@@ -65065,7 +67693,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_372,
-        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
+        .content_hash = UINT64_C(0x8840df18f90257e0),
         .vectorized = 1,
     },
     {
@@ -65075,8 +67703,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_399,
-        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x8840df18f90257e0),
         .vectorized = 1,
     },
     {
@@ -65087,7 +67715,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
         .vectorized = 1,
     },
     {
@@ -65098,7 +67726,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
         .vectorized = 1,
     },
     {
@@ -65109,7 +67737,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_336,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
         .vectorized = 1,
     },
     {
@@ -65120,7 +67748,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_337,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
         .vectorized = 1,
     },
     {
@@ -65131,7 +67759,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x831530ebb4ef25e0),
         .vectorized = 1,
     },
     {
@@ -65142,7 +67770,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x831530ebb4ef25e0),
         .vectorized = 1,
     },
     {
@@ -65153,7 +67781,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_336,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x831530ebb4ef25e0),
         .vectorized = 1,
     },
     {
@@ -65164,7 +67792,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_337,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x831530ebb4ef25e0),
         .vectorized = 1,
     },
     {
@@ -65175,7 +67803,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
         .vectorized = 1,
     },
     {
@@ -65186,7 +67814,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
         .vectorized = 1,
     },
     {
@@ -65197,7 +67825,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_336,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
         .vectorized = 1,
     },
     {
@@ -65208,7 +67836,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_337,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
         .vectorized = 1,
     },
     {
@@ -65219,7 +67847,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_338,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
     {
@@ -65229,8 +67857,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_422,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .layout = &layout_450,
+        .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
     {
@@ -65240,8 +67868,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_423,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .layout = &layout_451,
+        .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
     {
@@ -65251,8 +67879,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_424,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .layout = &layout_452,
+        .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
     {
@@ -65263,7 +67891,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_338,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
     {
@@ -65273,8 +67901,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_422,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .layout = &layout_450,
+        .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
     {
@@ -65284,8 +67912,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_423,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .layout = &layout_451,
+        .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
     {
@@ -65295,8 +67923,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_424,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .layout = &layout_452,
+        .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
     {
@@ -65307,7 +67935,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_338,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
     {
@@ -65317,8 +67945,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_422,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .layout = &layout_450,
+        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
     {
@@ -65328,8 +67956,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_423,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .layout = &layout_451,
+        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
     {
@@ -65339,8 +67967,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_424,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .layout = &layout_452,
+        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
     {
@@ -65351,7 +67979,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
         .vectorized = 1,
     },
     {
@@ -65362,7 +67990,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
         .vectorized = 1,
     },
     {
@@ -65373,7 +68001,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
         .vectorized = 1,
     },
     {
@@ -65384,7 +68012,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877_b32_sums8",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_290,
+        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
         .vectorized = 1,
     },
     {
@@ -65395,7 +68045,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x654278577e3cb33d),
         .vectorized = 1,
     },
     {
@@ -65406,7 +68056,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x654278577e3cb33d),
         .vectorized = 1,
     },
     {
@@ -65417,7 +68067,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x654278577e3cb33d),
         .vectorized = 1,
     },
     {
@@ -65428,7 +68078,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877_b32_sums8",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_290,
+        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x654278577e3cb33d),
         .vectorized = 1,
     },
     {
@@ -65439,7 +68111,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0x0efd9bd7510036a1),
         .vectorized = 1,
     },
     {
@@ -65450,7 +68122,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0x0efd9bd7510036a1),
         .vectorized = 1,
     },
     {
@@ -65461,7 +68133,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0x0efd9bd7510036a1),
         .vectorized = 1,
     },
     {
@@ -65472,7 +68144,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877_b32_sums8",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_290,
+        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_397,
+        .content_hash = UINT64_C(0x0efd9bd7510036a1),
         .vectorized = 1,
     },
     {
@@ -65483,7 +68177,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xe69cdcc98c88d949),
         .vectorized = 1,
     },
     {
@@ -65494,7 +68188,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_348,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xe69cdcc98c88d949),
         .vectorized = 1,
     },
     {
@@ -65505,7 +68199,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xe69cdcc98c88d949),
         .vectorized = 1,
     },
     {
@@ -65516,7 +68210,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264_b32_sums8",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0xe69cdcc98c88d949),
         .vectorized = 1,
     },
     {
@@ -65527,7 +68243,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
         .vectorized = 1,
     },
     {
@@ -65538,7 +68254,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_348,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
         .vectorized = 1,
     },
     {
@@ -65549,7 +68265,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
         .vectorized = 1,
     },
     {
@@ -65560,7 +68276,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264_b32_sums8",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
         .vectorized = 1,
     },
     {
@@ -65571,7 +68309,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x448caa7c8193abe9),
         .vectorized = 1,
     },
     {
@@ -65582,7 +68320,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_348,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x448caa7c8193abe9),
         .vectorized = 1,
     },
     {
@@ -65593,7 +68331,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x448caa7c8193abe9),
         .vectorized = 1,
     },
     {
@@ -65604,7 +68342,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264_b32_sums8",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0x448caa7c8193abe9),
         .vectorized = 1,
     },
     {
@@ -65615,7 +68375,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0xe41e7284cd3aad92),
         .vectorized = 1,
     },
     {
@@ -65626,7 +68386,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0xe41e7284cd3aad92),
         .vectorized = 1,
     },
     {
@@ -65637,7 +68397,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0xe41e7284cd3aad92),
         .vectorized = 1,
     },
     {
@@ -65648,7 +68408,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65_b32_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_327,
+        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65_b32_sums8",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_403,
+        .content_hash = UINT64_C(0xe41e7284cd3aad92),
         .vectorized = 1,
     },
     {
@@ -65659,7 +68441,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
         .vectorized = 1,
     },
     {
@@ -65670,7 +68452,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
         .vectorized = 1,
     },
     {
@@ -65681,7 +68463,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
         .vectorized = 1,
     },
     {
@@ -65692,7 +68474,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65_b32_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_327,
+        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65_b32_sums8",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_403,
+        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
         .vectorized = 1,
     },
     {
@@ -65703,7 +68507,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
         .vectorized = 1,
     },
     {
@@ -65714,7 +68518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
         .vectorized = 1,
     },
     {
@@ -65725,7 +68529,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
         .vectorized = 1,
     },
     {
@@ -65736,7 +68540,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65_b32_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_327,
+        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65_b32_sums8",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_403,
+        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
         .vectorized = 1,
     },
     {
@@ -65747,7 +68573,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0x79b29ae6527739ce),
         .vectorized = 1,
     },
     {
@@ -65758,7 +68584,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0x79b29ae6527739ce),
         .vectorized = 1,
     },
     {
@@ -65769,7 +68595,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0x79b29ae6527739ce),
         .vectorized = 1,
     },
     {
@@ -65780,7 +68606,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192_b32_sums8x2_scalesx2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_388,
+        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192_b32_sums16x2_scalesx2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_405,
+        .content_hash = UINT64_C(0x79b29ae6527739ce),
         .vectorized = 1,
     },
     {
@@ -65791,7 +68639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0x476cdaa80784a5e4),
         .vectorized = 1,
     },
     {
@@ -65802,7 +68650,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0x476cdaa80784a5e4),
         .vectorized = 1,
     },
     {
@@ -65813,7 +68661,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0x476cdaa80784a5e4),
         .vectorized = 1,
     },
     {
@@ -65824,7 +68672,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192_b32_sums8x2_scalesx2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_388,
+        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192_b32_sums16x2_scalesx2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_405,
+        .content_hash = UINT64_C(0x476cdaa80784a5e4),
         .vectorized = 1,
     },
     {
@@ -65835,7 +68705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x1c12a1db59140b66),
         .vectorized = 1,
     },
     {
@@ -65846,7 +68716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x1c12a1db59140b66),
         .vectorized = 1,
     },
     {
@@ -65857,7 +68727,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x1c12a1db59140b66),
         .vectorized = 1,
     },
     {
@@ -65868,7 +68738,29 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192_b32_sums8x2_scalesx2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_388,
+        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192_b32_sums16x2_scalesx2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_405,
+        .content_hash = UINT64_C(0x1c12a1db59140b66),
         .vectorized = 1,
     },
     {
@@ -65878,8 +68770,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_383,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .layout = &layout_393,
+        .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
     {
@@ -65889,8 +68781,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_384,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .layout = &layout_394,
+        .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
     {
@@ -65900,8 +68792,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_385,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .layout = &layout_395,
+        .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
     {
@@ -65911,8 +68803,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_386,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .layout = &layout_396,
+        .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
     {
@@ -65922,8 +68814,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_383,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .layout = &layout_393,
+        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
     {
@@ -65933,8 +68825,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_384,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .layout = &layout_394,
+        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
     {
@@ -65944,8 +68836,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_385,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .layout = &layout_395,
+        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
     {
@@ -65955,8 +68847,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_386,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .layout = &layout_396,
+        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
     {
@@ -65966,8 +68858,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_383,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .layout = &layout_393,
+        .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
     {
@@ -65977,8 +68869,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_384,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .layout = &layout_394,
+        .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
     {
@@ -65988,8 +68880,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_385,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .layout = &layout_395,
+        .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
     {
@@ -65999,8 +68891,272 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_386,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .layout = &layout_396,
+        .content_hash = UINT64_C(0x6797a2e0eba175ff),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_scalar_90941a04",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_90941a04,
+        .features = 0,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0xd2974e8422b2356f),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_scalar_90941a04",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_90941a04,
+        .features = 0,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0xc80695c5758cb767),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_scalar_90941a04",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_90941a04,
+        .features = 0,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x95107bcae1de9739),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_90941a04",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_90941a04),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0xf19f26d89e080471),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx2_90941a04",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_90941a04),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x5ce523a8ea4dee0f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx2_90941a04",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_90941a04),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x64deb7c0fbb654b1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_90941a04",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_90941a04),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x2424b6f73c1efe24),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_90941a04",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_90941a04),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x4504deebe8c09d7b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_90941a04",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_90941a04),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0xdb6ba9cca7ae59b7),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_8e922a8b",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_8e922a8b),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0x08bcacd390b6ccb9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_8e922a8b",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_8e922a8b),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0x4b605204e032ac8c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_8e922a8b",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_8e922a8b),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0x26dae2e75f013df6),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_90941a04",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_90941a04),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x37928fcc5fbffba6),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_90941a04",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_90941a04),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0xacda251feffb57c8),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_90941a04",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_90941a04),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0xd358ad68dfc67492),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_8e922a8b",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_8e922a8b),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0x5029c9ffe123692b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_8e922a8b",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_8e922a8b),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0x6b31da6e2a6305b7),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_8e922a8b",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_8e922a8b),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0xc7e440df983eab0b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_412,
+        .content_hash = UINT64_C(0xfe577b2578360dcf),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_412,
+        .content_hash = UINT64_C(0x5b102a48988429dd),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_412,
+        .content_hash = UINT64_C(0xe82cd25db5e98cf9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_414,
+        .content_hash = UINT64_C(0x402955a7ce40ed5d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_414,
+        .content_hash = UINT64_C(0x4111ae621095d5fb),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_414,
+        .content_hash = UINT64_C(0x91d4ad35029278d7),
         .vectorized = 1,
     },
     {
@@ -66010,7 +69166,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_481,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -66021,7 +69177,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_493,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -66032,7 +69188,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_510,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -66043,7 +69199,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_481,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -66054,7 +69210,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_493,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -66065,7 +69221,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_510,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -66076,7 +69232,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_484,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -66087,7 +69243,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_496,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -66098,7 +69254,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_515,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -66109,7 +69265,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_481,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -66120,7 +69276,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_493,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -66131,7 +69287,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_510,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -66142,7 +69298,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_484,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -66153,7 +69309,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_496,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -66164,7 +69320,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_515,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -66175,7 +69331,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_486,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -66186,7 +69342,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_498,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -66197,7 +69353,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_517,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -66208,7 +69364,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_481,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -66219,7 +69375,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_499,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -66230,7 +69386,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -66241,7 +69397,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_484,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -66252,7 +69408,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_501,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -66263,7 +69419,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -66274,7 +69430,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_488,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -66285,7 +69441,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_502,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -66296,7 +69452,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_520,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -66307,7 +69463,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_490,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -66318,7 +69474,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_522,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -66329,7 +69485,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -66340,7 +69496,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -66351,7 +69507,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_488,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -66362,7 +69518,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_502,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -66373,7 +69529,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_520,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -66384,7 +69540,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -66395,7 +69551,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -66406,7 +69562,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_505,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -66417,7 +69573,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_507,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -66428,7 +69584,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_507,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -66439,7 +69595,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_509,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -66450,7 +69606,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_512,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -66461,7 +69617,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_514,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -70015,7 +73171,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_169,
-        .content_hash = UINT64_C(0x460eb0c69b07d29a),
+        .content_hash = UINT64_C(0xd160211c55c99d64),
         .vectorized = 1,
     },
     {
@@ -70158,7 +73314,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_182,
-        .content_hash = UINT64_C(0xdc3e1b1888352ec7),
+        .content_hash = UINT64_C(0x7f8a5b7eaa1a1315),
         .vectorized = 1,
     },
     {
@@ -72292,7 +75448,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_374,
-        .content_hash = UINT64_C(0x8ed543df3cbd65cf),
+        .content_hash = UINT64_C(0x81b1f6ab1e94fb51),
         .vectorized = 1,
     },
     {
@@ -72303,7 +75459,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x52f2362006ae614d),
+        .content_hash = UINT64_C(0x1c93ec7aaf31e861),
         .vectorized = 1,
     },
     {
@@ -72347,7 +75503,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x2bb698babd1c9e3e),
+        .content_hash = UINT64_C(0x0f00d8ff2bd620fe),
         .vectorized = 1,
     },
     {
@@ -72358,7 +75514,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_380,
-        .content_hash = UINT64_C(0x6fe3524aaca25cbf),
+        .content_hash = UINT64_C(0x628ecfadce0d24ab),
         .vectorized = 1,
     },
     {
@@ -72384,13 +75540,233 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p4x4_scalar",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q5_1_qmi5c32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_383,
+        .content_hash = UINT64_C(0x577bcf88e7070e8b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p16x4_avx2",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "avx2",
+        .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_384,
+        .content_hash = UINT64_C(0xe862e13fac65feb9),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_385,
+        .content_hash = UINT64_C(0x53e2146613f4bc14),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_rhs_pack_q5_1_qmi5c32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_386,
+        .content_hash = UINT64_C(0x8cca7f2ce906409b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_rhs_pack_q5_1_qmi5c32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_387,
+        .content_hash = UINT64_C(0xb96d32351dd8944e),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p4x4_scalar",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q5_k_qmi5k32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_389,
+        .content_hash = UINT64_C(0x83eb5e6e116584b6),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p8x4_avx2",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "avx2",
+        .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p8x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_390,
+        .content_hash = UINT64_C(0xf38f4be8c9e2e590),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_391,
+        .content_hash = UINT64_C(0xcbb176924d5523b9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_rhs_pack_q5_k_qmi5k32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_390,
+        .content_hash = UINT64_C(0x297674bdc93b135f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_392,
+        .content_hash = UINT64_C(0x748abd9b0914dc8b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p4x4_scalar",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_398,
+        .content_hash = UINT64_C(0xfa68f4a1ea36221e),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p16x4_avx2",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "avx2",
+        .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_399,
+        .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_400,
+        .content_hash = UINT64_C(0x12191b1926d2aca7),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_402,
+        .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_404,
+        .content_hash = UINT64_C(0x2ae97314aa26c881),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p4x4_scalar",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
+        .features = 0,
+        .layout = &layout_407,
+        .content_hash = UINT64_C(0x32d66a455ec830be),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p16x4_avx2",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "avx2",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_408,
+        .content_hash = UINT64_C(0x55d90864114a007e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "avx512_vnni",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_409,
+        .content_hash = UINT64_C(0xb2302405fd09a647),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "neon_dotprod",
+        .run = BUILT_2(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_411,
+        .content_hash = UINT64_C(0x08677e1b20554f26),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "neon_i8mm",
+        .run = BUILT_2(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_413,
+        .content_hash = UINT64_C(0xeef8646827a561c9),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_nxk_qsi8c32p4x4_scalar",
         .operand = "rhs",
         .source = "nxk",
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_387,
+        .layout = &layout_415,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -72401,7 +75777,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_387,
+        .layout = &layout_415,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -72412,7 +75788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_388,
+        .layout = &layout_416,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -72423,7 +75799,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_388,
+        .layout = &layout_416,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -72434,7 +75810,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_388,
+        .layout = &layout_416,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -72445,7 +75821,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_388,
+        .layout = &layout_416,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -72456,7 +75832,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_390,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -72467,7 +75843,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_390,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -72478,7 +75854,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_392,
+        .layout = &layout_420,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -72489,8 +75865,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_392,
-        .content_hash = UINT64_C(0x830891eb5bc8079e),
+        .layout = &layout_420,
+        .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
     {
@@ -72500,7 +75876,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_395,
+        .layout = &layout_423,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -72511,8 +75887,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_395,
-        .content_hash = UINT64_C(0x0c241a8c33dd0e16),
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
     {
@@ -72522,7 +75898,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_397,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -72533,7 +75909,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_397,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -72544,7 +75920,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_398,
+        .layout = &layout_426,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -72555,7 +75931,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_398,
+        .layout = &layout_426,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -72566,7 +75942,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_400,
+        .layout = &layout_428,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -72577,7 +75953,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_401,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -72588,7 +75964,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_402,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -72599,7 +75975,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_405,
+        .layout = &layout_433,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -72610,7 +75986,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_408,
+        .layout = &layout_436,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -72621,7 +75997,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_403,
+        .layout = &layout_431,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -72632,7 +76008,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_406,
+        .layout = &layout_434,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -72643,7 +76019,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_409,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -72654,7 +76030,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_404,
+        .layout = &layout_432,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -72665,7 +76041,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_407,
+        .layout = &layout_435,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -72676,7 +76052,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_410,
+        .layout = &layout_438,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -72687,7 +76063,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_411,
+        .layout = &layout_439,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -72698,7 +76074,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_440,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -72709,7 +76085,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_413,
+        .layout = &layout_441,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -72720,7 +76096,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_416,
+        .layout = &layout_444,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -72731,7 +76107,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_419,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -72742,7 +76118,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_414,
+        .layout = &layout_442,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -72753,7 +76129,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_417,
+        .layout = &layout_445,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -72764,7 +76140,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_420,
+        .layout = &layout_448,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -72775,7 +76151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_415,
+        .layout = &layout_443,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -72786,7 +76162,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_418,
+        .layout = &layout_446,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -72797,7 +76173,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_421,
+        .layout = &layout_449,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -72808,7 +76184,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_425,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -72819,7 +76195,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_426,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -72830,7 +76206,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_427,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -72841,7 +76217,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_430,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -72852,7 +76228,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_433,
+        .layout = &layout_461,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -72863,7 +76239,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_428,
+        .layout = &layout_456,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -72874,7 +76250,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_431,
+        .layout = &layout_459,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -72885,7 +76261,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_434,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -72896,7 +76272,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_429,
+        .layout = &layout_457,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -72907,7 +76283,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_432,
+        .layout = &layout_460,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -72918,7 +76294,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_435,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -72929,7 +76305,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_436,
+        .layout = &layout_464,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -72940,7 +76316,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_437,
+        .layout = &layout_465,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -72951,7 +76327,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_439,
+        .layout = &layout_467,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -72962,7 +76338,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_443,
+        .layout = &layout_471,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -72973,7 +76349,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_447,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -72984,7 +76360,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_440,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -72995,7 +76371,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_444,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -73006,7 +76382,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_448,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -73017,7 +76393,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_441,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -73028,7 +76404,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_445,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -73039,7 +76415,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_449,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -73050,7 +76426,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_453,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -73061,7 +76437,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_454,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -73072,7 +76448,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_456,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -73083,7 +76459,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_460,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -73094,7 +76470,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_464,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -73105,7 +76481,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_457,
+        .layout = &layout_485,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -73116,7 +76492,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_461,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -73127,7 +76503,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_465,
+        .layout = &layout_493,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -73138,7 +76514,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -73149,7 +76525,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_462,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -73160,7 +76536,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_466,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -73171,7 +76547,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_470,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -73182,7 +76558,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_471,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -73193,7 +76569,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_472,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -73204,7 +76580,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_475,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -73215,7 +76591,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_478,
+        .layout = &layout_506,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -73226,7 +76602,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_473,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -73237,7 +76613,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_476,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -73248,7 +76624,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_479,
+        .layout = &layout_507,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -73259,7 +76635,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_474,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -73270,7 +76646,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_477,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -73281,7 +76657,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_480,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -73292,7 +76668,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_482,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -73303,7 +76679,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_482,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -73314,7 +76690,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_483,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -73325,7 +76701,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_483,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -73336,7 +76712,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_483,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -73347,7 +76723,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_483,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -73358,7 +76734,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_485,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -73369,7 +76745,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_485,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -73380,7 +76756,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -73391,7 +76767,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_487,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -73402,7 +76778,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_489,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -73413,7 +76789,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_489,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -73424,7 +76800,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_492,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -73435,7 +76811,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_492,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -73446,7 +76822,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_494,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -73457,7 +76833,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_494,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -73468,7 +76844,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_495,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -73479,7 +76855,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_495,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -73490,7 +76866,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_495,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -73501,7 +76877,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_495,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -73512,7 +76888,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_497,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -73523,7 +76899,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_497,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -73534,7 +76910,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_500,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -73545,7 +76921,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_500,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -73556,7 +76932,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_503,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -73567,7 +76943,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_503,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -73578,7 +76954,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_504,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -73589,7 +76965,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_504,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -73600,7 +76976,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_506,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -73611,7 +76987,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_506,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -73622,7 +76998,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_508,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -73633,7 +77009,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_508,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -73644,7 +77020,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_511,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -73655,7 +77031,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_511,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -73666,7 +77042,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_513,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -73677,7 +77053,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_513,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -73688,7 +77064,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_513,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -73699,7 +77075,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_513,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -73710,7 +77086,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_516,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -73721,7 +77097,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_516,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -73732,7 +77108,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_518,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -73743,7 +77119,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_518,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -73754,7 +77130,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_521,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -73765,7 +77141,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_521,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -73776,7 +77152,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -73787,7 +77163,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -73798,7 +77174,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_525,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -73809,7 +77185,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_525,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -73820,7 +77196,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_525,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -73831,35 +77207,39 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_525,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1321;
+const size_t tw_generated_packer_count = 1401;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_357, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_358, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_7, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_359, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_360, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_361, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_362, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_362, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_363, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_0", 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_364, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_365, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q8_0", 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_366, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_367, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk_bf16", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_1", 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_368, 3, 1, 8, NULL, 0}, {TW_F16, {0, 0}, axes_369, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_369, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nbits", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_358, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nbits", 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_k", 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_370, 4, 1, 8, NULL, 0}, {TW_S4, {32, 0}, axes_371, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_372, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_373, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_373, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_374, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_374, 3, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_414, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_415, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_7, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_416, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_417, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_418, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_419, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_419, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_420, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_421, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_422, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_423, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_424, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_425, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_426, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_426, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_415, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_427, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_428, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_429, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_431, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_431, 3, 1, 0, NULL, 0}}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_432, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_433, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_434, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_435, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_436, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_437, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_437, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_438, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_439, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_440, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_441, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_442, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_442, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_443, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_443, 3, 1, 0, NULL, 0}}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_444, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_445, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_446, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_447, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
 };
-const size_t tw_generated_source_count = 19;
+const size_t tw_generated_source_count = 23;
 
 static const float rates_0[] = {  /* golden-cove */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -73900,21 +77280,22 @@ static const float rates_0[] = {  /* golden-cove */
     48.91,49.5,73.14,73.14,75.85,94.71,94.71,96.95,108.9,108.9,110.3,117.7,117.7,118.5,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,18.73,18.73,23.81,47.19,
-    47.19,68.27,0,0,0,0,0,18.29,45.51,67.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,22.56,24,
-    23.72,23.72,24.09,25.03,25.03,25.23,25.73,25.73,25.84,26.26,26.26,26.95,27.68,56.89,56.89,80.31,
-    80.31,59.08,64,80.31,81.92,62.31,62.31,64.27,68.76,68.76,69.94,72.52,72.52,73.16,95.81,95.81,
-    96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,
-    80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,
-    44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,
-    14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,
-    18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,
-    105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,
-    87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,
-    64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,
-    120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    47.19,68.27,0,0,0,0,0,18.29,45.51,67.15,0,0,0,0,0,11.82,27.68,59.36,0,0,0,0,0,11.29,27.16,57.69,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,25.23,25.73,
+    25.73,25.84,26.26,26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,
+    64.27,68.76,68.76,69.94,72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,
+    80.31,0,0,0,0,0,0,13.23,31.31,68.27,0,0,0,0,0,11.64,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,
+    39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,
+    18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,
+    87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,
+    17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,
+    12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,
+    113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,
+    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,16,16,0,0,0,0,0,0,0,0,0,0,
@@ -73955,21 +77336,22 @@ static const float rates_1[] = {  /* redwood-cove */
     45.51,47.63,48.19,48.19,49.35,68.27,68.27,73.14,89.04,89.04,93.09,105,105,107.8,115.4,115.4,117,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,12.49,12.49,
-    16.25,31.51,31.51,54.98,0,0,0,0,0,12.19,30.57,57.29,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,
-    15.06,16,16.25,16.25,16.56,16.93,16.93,17.09,17.28,17.28,17.37,18.96,18.96,18.96,19.69,39.38,
-    39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,
-    77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,9.66,9.66,11.64,
-    37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,
-    10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,
-    12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,
-    81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,
-    11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,
-    24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,
-    93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,
-    128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    16.25,31.51,31.51,54.98,0,0,0,0,0,12.19,30.57,57.29,0,0,0,0,0,7.877,18.45,43.81,0,0,0,0,0,7.529,
+    18.12,43.34,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,16.93,16.93,
+    17.09,17.28,17.28,17.37,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,
+    42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,
+    88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,
+    15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,20.9,50.57,0,0,0,0,0,7.758,18.29,42.67,0,0,0,0,0,9.66,
+    9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,
+    12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,
+    49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,
+    37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,
+    12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,
+    51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,
+    76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,24,32,0,0,0,0,0,0,0,0,0,0,
@@ -74009,21 +77391,22 @@ static const float rates_2[] = {  /* zen4 */
     39.01,40.96,40.55,40.76,46.02,46.02,46.02,53.19,52.51,53.89,58.1,57.69,58.51,60.91,60.68,61.13,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,26.26,26.26,
-    33.03,32,32,43.57,0,0,0,0,0,24.04,29.26,42.23,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,
-    32,30.87,30.57,31.19,32.94,32.77,33.12,34.09,33.99,34.18,37.93,37.93,37.51,38.79,39.54,39.54,
-    50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,
-    56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,
-    37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,19.69,19.69,23.27,34.13,
-    34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,
-    19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,
-    24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,
-    50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,
-    23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,
-    16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,
+    33.03,32,32,43.57,0,0,0,0,0,24.04,29.26,42.23,0,0,0,0,0,16.2,18.62,43.57,0,0,0,0,0,15.06,17.66,
+    42.01,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,32.77,33.12,
+    34.09,33.99,34.18,37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,
+    42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,
+    61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,
+    37.93,39.54,50.57,0,0,0,0,0,0,17.9,20.9,50.57,0,0,0,0,0,15.52,17.07,40.96,0,0,0,0,0,19.69,19.69,
+    23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,
+    23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,
+    41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,
+    0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,
+    64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -74063,21 +77446,22 @@ static const float rates_3[] = {  /* zen5 */
     55.35,56.11,59.8,59.36,59.8,61.83,61.59,61.83,93.09,93.09,93.09,106.4,105,107.8,116.2,115.4,117,
     121.8,121.4,122.3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,
-    0,0,26.26,26.26,33.57,67.15,67.15,91.02,0,0,0,0,0,24.38,61.13,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,31.03,31.03,30.12,32,31.88,31.63,32,33.51,33.37,33.57,34.38,34.31,34.42,38.64,38.64,37.93,
-    39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.02,83.17,85.78,92.3,91.79,93.36,97.09,
-    96.8,97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,26.26,26.26,33.57,67.15,67.15,91.02,0,0,0,0,0,24.38,61.13,87.15,0,0,0,0,0,16.25,38.28,89.53,
+    0,0,0,0,0,15.06,36.25,86.69,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.88,31.63,32,
+    33.51,33.37,33.57,34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,
+    102.4,102.4,84.02,83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,
+    119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,
+    0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,42.67,102.4,0,0,0,0,0,15.52,36.57,81.92,0,0,
+    0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,
+    23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,
+    60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,19.69,
-    19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,
-    24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,
-    62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,
-    0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,
-    102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,
-    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,
+    65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,
+    16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,
+    76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

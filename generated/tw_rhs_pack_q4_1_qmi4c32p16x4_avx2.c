@@ -30,7 +30,6 @@ void tw_rhs_pack_q4_1_qmi4c32p16x4_avx2(const tw_pack_args* args);
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_q4_1_qmi4c32p16x4_avx2(const tw_pack_args* args) {
   uint8_t scratch_memory[3136];
-  const __m256i flip = _mm256_set1_epi32((int32_t)0);
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 2560;
@@ -169,17 +168,13 @@ void tw_rhs_pack_q4_1_qmi4c32p16x4_avx2(const tw_pack_args* args) {
             const __m256i v_14 = _mm256_unpacklo_epi64(v_10, v_12);
             const __m256i v_15 = _mm256_unpackhi_epi64(v_9, v_11);
             const __m256i v_16 = _mm256_unpacklo_epi64(v_9, v_11);
-            const __m256i v_17 = _mm256_xor_si256(v_14, flip);
-            _mm256_stream_si256((__m256i *)packed_at_2, v_17); __asm__ volatile("" ::: "memory");
-            const __m256i v_18 = _mm256_xor_si256(v_13, flip);
+            _mm256_stream_si256((__m256i *)packed_at_2, v_14); __asm__ volatile("" ::: "memory");
             _mm256_stream_si256((__m256i *)(packed_at_2 + 64),
-                v_18); __asm__ volatile("" ::: "memory");
-            const __m256i v_19 = _mm256_xor_si256(v_16, flip);
+                v_13); __asm__ volatile("" ::: "memory");
             _mm256_stream_si256((__m256i *)(packed_at_2 + 128),
-                v_19); __asm__ volatile("" ::: "memory");
-            const __m256i v_20 = _mm256_xor_si256(v_15, flip);
+                v_16); __asm__ volatile("" ::: "memory");
             _mm256_stream_si256((__m256i *)(packed_at_2 + 192),
-                v_20); __asm__ volatile("" ::: "memory");
+                v_15); __asm__ volatile("" ::: "memory");
             __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
             _mm_stream_si128((__m128i *)s_5, scale); __asm__ volatile("" ::: "memory");
             scale = _mm_loadu_si128((const __m128i *)(scales_2 + 256));
@@ -241,14 +236,10 @@ void tw_rhs_pack_q4_1_qmi4c32p16x4_avx2(const tw_pack_args* args) {
             const __m256i v_14 = _mm256_unpacklo_epi64(v_10, v_12);
             const __m256i v_15 = _mm256_unpackhi_epi64(v_9, v_11);
             const __m256i v_16 = _mm256_unpacklo_epi64(v_9, v_11);
-            const __m256i v_17 = _mm256_xor_si256(v_14, flip);
-            _mm256_storeu_si256((__m256i *)packed_at_2, v_17);
-            const __m256i v_18 = _mm256_xor_si256(v_13, flip);
-            _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_18);
-            const __m256i v_19 = _mm256_xor_si256(v_16, flip);
-            _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_19);
-            const __m256i v_20 = _mm256_xor_si256(v_15, flip);
-            _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_20);
+            _mm256_storeu_si256((__m256i *)packed_at_2, v_14);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 64), v_13);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 128), v_16);
+            _mm256_storeu_si256((__m256i *)(packed_at_2 + 192), v_15);
             __m128i scale = _mm_loadu_si128((const __m128i *)scales_2);
             _mm_storeu_si128((__m128i *)s_5, scale);
             scale = _mm_loadu_si128((const __m128i *)(scales_2 + 256));

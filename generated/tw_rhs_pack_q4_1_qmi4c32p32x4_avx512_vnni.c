@@ -30,7 +30,6 @@ void tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni(const tw_pack_args* args);
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t scratch_memory[6272];
-  const __m512i flip = _mm512_set1_epi32((int32_t)0);
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
   uint8_t* const scales = scratch + 5120;
@@ -198,14 +197,10 @@ void tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_22 = _mm512_unpacklo_epi64(v_18, v_20);
             const __m512i v_23 = _mm512_unpackhi_epi64(v_17, v_19);
             const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
-            const __m512i v_25 = _mm512_xor_si512(v_22, flip);
-            _mm512_stream_si512((__m512i *)packed_at_2, v_25);
-            const __m512i v_26 = _mm512_xor_si512(v_21, flip);
-            _mm512_stream_si512((__m512i *)(packed_at_2 + 128), v_26);
-            const __m512i v_27 = _mm512_xor_si512(v_24, flip);
-            _mm512_stream_si512((__m512i *)(packed_at_2 + 256), v_27);
-            const __m512i v_28 = _mm512_xor_si512(v_23, flip);
-            _mm512_stream_si512((__m512i *)(packed_at_2 + 384), v_28);
+            _mm512_stream_si512((__m512i *)packed_at_2, v_22);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 128), v_21);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 256), v_24);
+            _mm512_stream_si512((__m512i *)(packed_at_2 + 384), v_23);
             __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
             _mm256_stream_si256((__m256i *)s_5, scale);
             scale = _mm256_loadu_si256((const __m256i *)(scales_2 + 512));
@@ -296,14 +291,10 @@ void tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_22 = _mm512_unpacklo_epi64(v_18, v_20);
             const __m512i v_23 = _mm512_unpackhi_epi64(v_17, v_19);
             const __m512i v_24 = _mm512_unpacklo_epi64(v_17, v_19);
-            const __m512i v_25 = _mm512_xor_si512(v_22, flip);
-            _mm512_storeu_si512((void *)packed_at_2, v_25);
-            const __m512i v_26 = _mm512_xor_si512(v_21, flip);
-            _mm512_storeu_si512((void *)(packed_at_2 + 128), v_26);
-            const __m512i v_27 = _mm512_xor_si512(v_24, flip);
-            _mm512_storeu_si512((void *)(packed_at_2 + 256), v_27);
-            const __m512i v_28 = _mm512_xor_si512(v_23, flip);
-            _mm512_storeu_si512((void *)(packed_at_2 + 384), v_28);
+            _mm512_storeu_si512((void *)packed_at_2, v_22);
+            _mm512_storeu_si512((void *)(packed_at_2 + 128), v_21);
+            _mm512_storeu_si512((void *)(packed_at_2 + 256), v_24);
+            _mm512_storeu_si512((void *)(packed_at_2 + 384), v_23);
             __m256i scale = _mm256_loadu_si256((const __m256i *)scales_2);
             _mm256_storeu_si256((__m256i *)s_5, scale);
             scale = _mm256_loadu_si256((const __m256i *)(scales_2 + 512));

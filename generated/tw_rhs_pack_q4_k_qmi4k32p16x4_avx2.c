@@ -30,7 +30,6 @@ void tw_rhs_pack_q4_k_qmi4k32p16x4_avx2(const tw_pack_args* args);
 __attribute__((target("avx2,fma,f16c,bmi2")))
 void tw_rhs_pack_q4_k_qmi4k32p16x4_avx2(const tw_pack_args* args) {
   uint8_t scratch_memory[2400];
-  const __m256i flip = _mm256_set1_epi32((int32_t)0);
   const __m256i low_nibbles = _mm256_set1_epi32((int32_t)0x0f0f0f0f);
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
@@ -256,286 +255,254 @@ void tw_rhs_pack_q4_k_qmi4k32p16x4_avx2(const tw_pack_args* args) {
             const __m256i v_54 = _mm256_slli_epi32(v_53, 4);
             const __m256i v_55 = _mm256_xor_si256(v_29, v_54);
             const __m256i v_56 = _mm256_xor_si256(v_31, v_53);
-            const __m256i v_57 = _mm256_xor_si256(v_37, flip);
-            _mm256_stream_si256((__m256i *)s, v_57); __asm__ volatile("" ::: "memory");
-            const __m256i v_58 = _mm256_xor_si256(v_49, flip);
-            _mm256_stream_si256((__m256i *)(s + 64), v_58); __asm__ volatile("" ::: "memory");
-            const __m256i v_59 = _mm256_xor_si256(v_43, flip);
-            _mm256_stream_si256((__m256i *)(s + 128), v_59); __asm__ volatile("" ::: "memory");
-            const __m256i v_60 = _mm256_xor_si256(v_55, flip);
-            _mm256_stream_si256((__m256i *)(s + 192), v_60); __asm__ volatile("" ::: "memory");
-            const __m256i v_61 = _mm256_xor_si256(v_38, flip);
-            _mm256_stream_si256((__m256i *)(s + 288), v_61); __asm__ volatile("" ::: "memory");
-            const __m256i v_62 = _mm256_xor_si256(v_50, flip);
-            _mm256_stream_si256((__m256i *)(s + 352), v_62); __asm__ volatile("" ::: "memory");
-            const __m256i v_63 = _mm256_xor_si256(v_44, flip);
-            _mm256_stream_si256((__m256i *)(s + 416), v_63); __asm__ volatile("" ::: "memory");
-            const __m256i v_64 = _mm256_xor_si256(v_56, flip);
-            _mm256_stream_si256((__m256i *)(s + 480), v_64); __asm__ volatile("" ::: "memory");
-            const __m256i v_65 =
+            _mm256_stream_si256((__m256i *)s, v_37); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 64), v_49); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 128), v_43); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 192), v_55); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 288), v_38); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 352), v_50); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 416), v_44); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 480), v_56); __asm__ volatile("" ::: "memory");
+            const __m256i v_57 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 48)));
-            const __m256i v_66 =
-                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-            const __m256i v_67 =
+            const __m256i v_58 =
+                _mm256_inserti128_si256(v_57, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m256i v_59 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 64)));
-            const __m256i v_68 =
-                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-            const __m256i v_69 =
+            const __m256i v_60 =
+                _mm256_inserti128_si256(v_59, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m256i v_61 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-            const __m256i v_70 =
-                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-            const __m256i v_71 =
+            const __m256i v_62 =
+                _mm256_inserti128_si256(v_61, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m256i v_63 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-            const __m256i v_72 =
-                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-            const __m256i v_73 =
+            const __m256i v_64 =
+                _mm256_inserti128_si256(v_63, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m256i v_65 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-            const __m256i v_74 =
-                _mm256_inserti128_si256(v_73, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-            const __m256i v_75 =
+            const __m256i v_66 =
+                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m256i v_67 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-            const __m256i v_76 =
-                _mm256_inserti128_si256(v_75, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-            const __m256i v_77 =
+            const __m256i v_68 =
+                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m256i v_69 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
-            const __m256i v_78 =
-                _mm256_inserti128_si256(v_77, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
-            const __m256i v_79 =
+            const __m256i v_70 =
+                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m256i v_71 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
-            const __m256i v_80 =
-                _mm256_inserti128_si256(v_79, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
-            const __m256i v_81 = _mm256_unpackhi_epi32(v_66, v_70);
-            const __m256i v_82 = _mm256_unpacklo_epi32(v_66, v_70);
-            const __m256i v_83 = _mm256_unpackhi_epi32(v_68, v_72);
-            const __m256i v_84 = _mm256_unpacklo_epi32(v_68, v_72);
-            const __m256i v_85 = _mm256_unpackhi_epi32(v_74, v_78);
-            const __m256i v_86 = _mm256_unpacklo_epi32(v_74, v_78);
-            const __m256i v_87 = _mm256_unpackhi_epi32(v_76, v_80);
-            const __m256i v_88 = _mm256_unpacklo_epi32(v_76, v_80);
-            const __m256i v_89 = _mm256_unpackhi_epi64(v_82, v_86);
-            const __m256i v_90 = _mm256_unpacklo_epi64(v_82, v_86);
-            const __m256i v_91 = _mm256_unpackhi_epi64(v_84, v_88);
-            const __m256i v_92 = _mm256_unpacklo_epi64(v_84, v_88);
-            const __m256i v_93 = _mm256_unpackhi_epi64(v_81, v_85);
-            const __m256i v_94 = _mm256_unpacklo_epi64(v_81, v_85);
-            const __m256i v_95 = _mm256_unpackhi_epi64(v_83, v_87);
-            const __m256i v_96 = _mm256_unpacklo_epi64(v_83, v_87);
-            const __m256i v_97 = _mm256_srli_epi32(v_90, 4);
-            const __m256i v_98 = _mm256_xor_si256(v_97, v_92);
-            const __m256i v_99 = _mm256_and_si256(v_98, low_nibbles);
-            const __m256i v_100 = _mm256_slli_epi32(v_99, 4);
-            const __m256i v_101 = _mm256_xor_si256(v_90, v_100);
-            const __m256i v_102 = _mm256_xor_si256(v_92, v_99);
-            const __m256i v_103 = _mm256_srli_epi32(v_94, 4);
-            const __m256i v_104 = _mm256_xor_si256(v_103, v_96);
-            const __m256i v_105 = _mm256_and_si256(v_104, low_nibbles);
-            const __m256i v_106 = _mm256_slli_epi32(v_105, 4);
-            const __m256i v_107 = _mm256_xor_si256(v_94, v_106);
-            const __m256i v_108 = _mm256_xor_si256(v_96, v_105);
-            const __m256i v_109 = _mm256_srli_epi32(v_89, 4);
-            const __m256i v_110 = _mm256_xor_si256(v_109, v_91);
-            const __m256i v_111 = _mm256_and_si256(v_110, low_nibbles);
-            const __m256i v_112 = _mm256_slli_epi32(v_111, 4);
-            const __m256i v_113 = _mm256_xor_si256(v_89, v_112);
-            const __m256i v_114 = _mm256_xor_si256(v_91, v_111);
-            const __m256i v_115 = _mm256_srli_epi32(v_93, 4);
-            const __m256i v_116 = _mm256_xor_si256(v_115, v_95);
-            const __m256i v_117 = _mm256_and_si256(v_116, low_nibbles);
-            const __m256i v_118 = _mm256_slli_epi32(v_117, 4);
-            const __m256i v_119 = _mm256_xor_si256(v_93, v_118);
-            const __m256i v_120 = _mm256_xor_si256(v_95, v_117);
-            const __m256i v_121 = _mm256_xor_si256(v_101, flip);
-            _mm256_stream_si256((__m256i *)(s + 576), v_121); __asm__ volatile("" ::: "memory");
-            const __m256i v_122 = _mm256_xor_si256(v_113, flip);
-            _mm256_stream_si256((__m256i *)(s + 640), v_122); __asm__ volatile("" ::: "memory");
-            const __m256i v_123 = _mm256_xor_si256(v_107, flip);
-            _mm256_stream_si256((__m256i *)(s + 704), v_123); __asm__ volatile("" ::: "memory");
-            const __m256i v_124 = _mm256_xor_si256(v_119, flip);
-            _mm256_stream_si256((__m256i *)(s + 768), v_124); __asm__ volatile("" ::: "memory");
-            const __m256i v_125 = _mm256_xor_si256(v_102, flip);
-            _mm256_stream_si256((__m256i *)(s + 864), v_125); __asm__ volatile("" ::: "memory");
-            const __m256i v_126 = _mm256_xor_si256(v_114, flip);
-            _mm256_stream_si256((__m256i *)(s + 928), v_126); __asm__ volatile("" ::: "memory");
-            const __m256i v_127 = _mm256_xor_si256(v_108, flip);
-            _mm256_stream_si256((__m256i *)(s + 992), v_127); __asm__ volatile("" ::: "memory");
-            const __m256i v_128 = _mm256_xor_si256(v_120, flip);
-            _mm256_stream_si256((__m256i *)(s + 1056), v_128); __asm__ volatile("" ::: "memory");
-            const __m256i v_129 =
+            const __m256i v_72 =
+                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m256i v_73 = _mm256_unpackhi_epi32(v_58, v_62);
+            const __m256i v_74 = _mm256_unpacklo_epi32(v_58, v_62);
+            const __m256i v_75 = _mm256_unpackhi_epi32(v_60, v_64);
+            const __m256i v_76 = _mm256_unpacklo_epi32(v_60, v_64);
+            const __m256i v_77 = _mm256_unpackhi_epi32(v_66, v_70);
+            const __m256i v_78 = _mm256_unpacklo_epi32(v_66, v_70);
+            const __m256i v_79 = _mm256_unpackhi_epi32(v_68, v_72);
+            const __m256i v_80 = _mm256_unpacklo_epi32(v_68, v_72);
+            const __m256i v_81 = _mm256_unpackhi_epi64(v_74, v_78);
+            const __m256i v_82 = _mm256_unpacklo_epi64(v_74, v_78);
+            const __m256i v_83 = _mm256_unpackhi_epi64(v_76, v_80);
+            const __m256i v_84 = _mm256_unpacklo_epi64(v_76, v_80);
+            const __m256i v_85 = _mm256_unpackhi_epi64(v_73, v_77);
+            const __m256i v_86 = _mm256_unpacklo_epi64(v_73, v_77);
+            const __m256i v_87 = _mm256_unpackhi_epi64(v_75, v_79);
+            const __m256i v_88 = _mm256_unpacklo_epi64(v_75, v_79);
+            const __m256i v_89 = _mm256_srli_epi32(v_82, 4);
+            const __m256i v_90 = _mm256_xor_si256(v_89, v_84);
+            const __m256i v_91 = _mm256_and_si256(v_90, low_nibbles);
+            const __m256i v_92 = _mm256_slli_epi32(v_91, 4);
+            const __m256i v_93 = _mm256_xor_si256(v_82, v_92);
+            const __m256i v_94 = _mm256_xor_si256(v_84, v_91);
+            const __m256i v_95 = _mm256_srli_epi32(v_86, 4);
+            const __m256i v_96 = _mm256_xor_si256(v_95, v_88);
+            const __m256i v_97 = _mm256_and_si256(v_96, low_nibbles);
+            const __m256i v_98 = _mm256_slli_epi32(v_97, 4);
+            const __m256i v_99 = _mm256_xor_si256(v_86, v_98);
+            const __m256i v_100 = _mm256_xor_si256(v_88, v_97);
+            const __m256i v_101 = _mm256_srli_epi32(v_81, 4);
+            const __m256i v_102 = _mm256_xor_si256(v_101, v_83);
+            const __m256i v_103 = _mm256_and_si256(v_102, low_nibbles);
+            const __m256i v_104 = _mm256_slli_epi32(v_103, 4);
+            const __m256i v_105 = _mm256_xor_si256(v_81, v_104);
+            const __m256i v_106 = _mm256_xor_si256(v_83, v_103);
+            const __m256i v_107 = _mm256_srli_epi32(v_85, 4);
+            const __m256i v_108 = _mm256_xor_si256(v_107, v_87);
+            const __m256i v_109 = _mm256_and_si256(v_108, low_nibbles);
+            const __m256i v_110 = _mm256_slli_epi32(v_109, 4);
+            const __m256i v_111 = _mm256_xor_si256(v_85, v_110);
+            const __m256i v_112 = _mm256_xor_si256(v_87, v_109);
+            _mm256_stream_si256((__m256i *)(s + 576), v_93); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 640), v_105); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 704), v_99); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 768), v_111); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 864), v_94); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 928), v_106); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 992), v_100); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1056), v_112); __asm__ volatile("" ::: "memory");
+            const __m256i v_113 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 80)));
-            const __m256i v_130 =
-                _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-            const __m256i v_131 =
+            const __m256i v_114 =
+                _mm256_inserti128_si256(v_113, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m256i v_115 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 96)));
-            const __m256i v_132 =
-                _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-            const __m256i v_133 =
+            const __m256i v_116 =
+                _mm256_inserti128_si256(v_115, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m256i v_117 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-            const __m256i v_134 =
-                _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-            const __m256i v_135 =
+            const __m256i v_118 =
+                _mm256_inserti128_si256(v_117, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m256i v_119 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-            const __m256i v_136 =
-                _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-            const __m256i v_137 =
+            const __m256i v_120 =
+                _mm256_inserti128_si256(v_119, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m256i v_121 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-            const __m256i v_138 =
-                _mm256_inserti128_si256(v_137, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-            const __m256i v_139 =
+            const __m256i v_122 =
+                _mm256_inserti128_si256(v_121, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m256i v_123 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-            const __m256i v_140 =
-                _mm256_inserti128_si256(v_139, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-            const __m256i v_141 =
+            const __m256i v_124 =
+                _mm256_inserti128_si256(v_123, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m256i v_125 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
-            const __m256i v_142 =
-                _mm256_inserti128_si256(v_141, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
-            const __m256i v_143 =
+            const __m256i v_126 =
+                _mm256_inserti128_si256(v_125, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m256i v_127 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
-            const __m256i v_144 =
-                _mm256_inserti128_si256(v_143, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
-            const __m256i v_145 = _mm256_unpackhi_epi32(v_130, v_134);
-            const __m256i v_146 = _mm256_unpacklo_epi32(v_130, v_134);
-            const __m256i v_147 = _mm256_unpackhi_epi32(v_132, v_136);
-            const __m256i v_148 = _mm256_unpacklo_epi32(v_132, v_136);
-            const __m256i v_149 = _mm256_unpackhi_epi32(v_138, v_142);
-            const __m256i v_150 = _mm256_unpacklo_epi32(v_138, v_142);
-            const __m256i v_151 = _mm256_unpackhi_epi32(v_140, v_144);
-            const __m256i v_152 = _mm256_unpacklo_epi32(v_140, v_144);
-            const __m256i v_153 = _mm256_unpackhi_epi64(v_146, v_150);
-            const __m256i v_154 = _mm256_unpacklo_epi64(v_146, v_150);
-            const __m256i v_155 = _mm256_unpackhi_epi64(v_148, v_152);
-            const __m256i v_156 = _mm256_unpacklo_epi64(v_148, v_152);
-            const __m256i v_157 = _mm256_unpackhi_epi64(v_145, v_149);
-            const __m256i v_158 = _mm256_unpacklo_epi64(v_145, v_149);
-            const __m256i v_159 = _mm256_unpackhi_epi64(v_147, v_151);
-            const __m256i v_160 = _mm256_unpacklo_epi64(v_147, v_151);
-            const __m256i v_161 = _mm256_srli_epi32(v_154, 4);
-            const __m256i v_162 = _mm256_xor_si256(v_161, v_156);
-            const __m256i v_163 = _mm256_and_si256(v_162, low_nibbles);
-            const __m256i v_164 = _mm256_slli_epi32(v_163, 4);
-            const __m256i v_165 = _mm256_xor_si256(v_154, v_164);
-            const __m256i v_166 = _mm256_xor_si256(v_156, v_163);
-            const __m256i v_167 = _mm256_srli_epi32(v_158, 4);
-            const __m256i v_168 = _mm256_xor_si256(v_167, v_160);
-            const __m256i v_169 = _mm256_and_si256(v_168, low_nibbles);
-            const __m256i v_170 = _mm256_slli_epi32(v_169, 4);
-            const __m256i v_171 = _mm256_xor_si256(v_158, v_170);
-            const __m256i v_172 = _mm256_xor_si256(v_160, v_169);
-            const __m256i v_173 = _mm256_srli_epi32(v_153, 4);
-            const __m256i v_174 = _mm256_xor_si256(v_173, v_155);
-            const __m256i v_175 = _mm256_and_si256(v_174, low_nibbles);
-            const __m256i v_176 = _mm256_slli_epi32(v_175, 4);
-            const __m256i v_177 = _mm256_xor_si256(v_153, v_176);
-            const __m256i v_178 = _mm256_xor_si256(v_155, v_175);
-            const __m256i v_179 = _mm256_srli_epi32(v_157, 4);
-            const __m256i v_180 = _mm256_xor_si256(v_179, v_159);
-            const __m256i v_181 = _mm256_and_si256(v_180, low_nibbles);
-            const __m256i v_182 = _mm256_slli_epi32(v_181, 4);
-            const __m256i v_183 = _mm256_xor_si256(v_157, v_182);
-            const __m256i v_184 = _mm256_xor_si256(v_159, v_181);
-            const __m256i v_185 = _mm256_xor_si256(v_165, flip);
-            _mm256_stream_si256((__m256i *)(s + 1152), v_185); __asm__ volatile("" ::: "memory");
-            const __m256i v_186 = _mm256_xor_si256(v_177, flip);
-            _mm256_stream_si256((__m256i *)(s + 1216), v_186); __asm__ volatile("" ::: "memory");
-            const __m256i v_187 = _mm256_xor_si256(v_171, flip);
-            _mm256_stream_si256((__m256i *)(s + 1280), v_187); __asm__ volatile("" ::: "memory");
-            const __m256i v_188 = _mm256_xor_si256(v_183, flip);
-            _mm256_stream_si256((__m256i *)(s + 1344), v_188); __asm__ volatile("" ::: "memory");
-            const __m256i v_189 = _mm256_xor_si256(v_166, flip);
-            _mm256_stream_si256((__m256i *)(s + 1440), v_189); __asm__ volatile("" ::: "memory");
-            const __m256i v_190 = _mm256_xor_si256(v_178, flip);
-            _mm256_stream_si256((__m256i *)(s + 1504), v_190); __asm__ volatile("" ::: "memory");
-            const __m256i v_191 = _mm256_xor_si256(v_172, flip);
-            _mm256_stream_si256((__m256i *)(s + 1568), v_191); __asm__ volatile("" ::: "memory");
-            const __m256i v_192 = _mm256_xor_si256(v_184, flip);
-            _mm256_stream_si256((__m256i *)(s + 1632), v_192); __asm__ volatile("" ::: "memory");
-            const __m256i v_193 =
+            const __m256i v_128 =
+                _mm256_inserti128_si256(v_127, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m256i v_129 = _mm256_unpackhi_epi32(v_114, v_118);
+            const __m256i v_130 = _mm256_unpacklo_epi32(v_114, v_118);
+            const __m256i v_131 = _mm256_unpackhi_epi32(v_116, v_120);
+            const __m256i v_132 = _mm256_unpacklo_epi32(v_116, v_120);
+            const __m256i v_133 = _mm256_unpackhi_epi32(v_122, v_126);
+            const __m256i v_134 = _mm256_unpacklo_epi32(v_122, v_126);
+            const __m256i v_135 = _mm256_unpackhi_epi32(v_124, v_128);
+            const __m256i v_136 = _mm256_unpacklo_epi32(v_124, v_128);
+            const __m256i v_137 = _mm256_unpackhi_epi64(v_130, v_134);
+            const __m256i v_138 = _mm256_unpacklo_epi64(v_130, v_134);
+            const __m256i v_139 = _mm256_unpackhi_epi64(v_132, v_136);
+            const __m256i v_140 = _mm256_unpacklo_epi64(v_132, v_136);
+            const __m256i v_141 = _mm256_unpackhi_epi64(v_129, v_133);
+            const __m256i v_142 = _mm256_unpacklo_epi64(v_129, v_133);
+            const __m256i v_143 = _mm256_unpackhi_epi64(v_131, v_135);
+            const __m256i v_144 = _mm256_unpacklo_epi64(v_131, v_135);
+            const __m256i v_145 = _mm256_srli_epi32(v_138, 4);
+            const __m256i v_146 = _mm256_xor_si256(v_145, v_140);
+            const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles);
+            const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
+            const __m256i v_149 = _mm256_xor_si256(v_138, v_148);
+            const __m256i v_150 = _mm256_xor_si256(v_140, v_147);
+            const __m256i v_151 = _mm256_srli_epi32(v_142, 4);
+            const __m256i v_152 = _mm256_xor_si256(v_151, v_144);
+            const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles);
+            const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
+            const __m256i v_155 = _mm256_xor_si256(v_142, v_154);
+            const __m256i v_156 = _mm256_xor_si256(v_144, v_153);
+            const __m256i v_157 = _mm256_srli_epi32(v_137, 4);
+            const __m256i v_158 = _mm256_xor_si256(v_157, v_139);
+            const __m256i v_159 = _mm256_and_si256(v_158, low_nibbles);
+            const __m256i v_160 = _mm256_slli_epi32(v_159, 4);
+            const __m256i v_161 = _mm256_xor_si256(v_137, v_160);
+            const __m256i v_162 = _mm256_xor_si256(v_139, v_159);
+            const __m256i v_163 = _mm256_srli_epi32(v_141, 4);
+            const __m256i v_164 = _mm256_xor_si256(v_163, v_143);
+            const __m256i v_165 = _mm256_and_si256(v_164, low_nibbles);
+            const __m256i v_166 = _mm256_slli_epi32(v_165, 4);
+            const __m256i v_167 = _mm256_xor_si256(v_141, v_166);
+            const __m256i v_168 = _mm256_xor_si256(v_143, v_165);
+            _mm256_stream_si256((__m256i *)(s + 1152), v_149); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1216), v_161); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1280), v_155); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1344), v_167); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1440), v_150); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1504), v_162); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1568), v_156); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1632), v_168); __asm__ volatile("" ::: "memory");
+            const __m256i v_169 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 112)));
-            const __m256i v_194 =
-                _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-            const __m256i v_195 =
+            const __m256i v_170 =
+                _mm256_inserti128_si256(v_169, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m256i v_171 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 128)));
-            const __m256i v_196 =
-                _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
-            const __m256i v_197 =
+            const __m256i v_172 =
+                _mm256_inserti128_si256(v_171, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
+            const __m256i v_173 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-            const __m256i v_198 =
-                _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-            const __m256i v_199 =
+            const __m256i v_174 =
+                _mm256_inserti128_si256(v_173, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m256i v_175 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 128)));
-            const __m256i v_200 =
-                _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
-            const __m256i v_201 =
+            const __m256i v_176 =
+                _mm256_inserti128_si256(v_175, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
+            const __m256i v_177 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-            const __m256i v_202 =
-                _mm256_inserti128_si256(v_201, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-            const __m256i v_203 =
+            const __m256i v_178 =
+                _mm256_inserti128_si256(v_177, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m256i v_179 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 128)));
-            const __m256i v_204 =
-                _mm256_inserti128_si256(v_203, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
-            const __m256i v_205 =
+            const __m256i v_180 =
+                _mm256_inserti128_si256(v_179, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
+            const __m256i v_181 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
-            const __m256i v_206 =
-                _mm256_inserti128_si256(v_205, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
-            const __m256i v_207 =
+            const __m256i v_182 =
+                _mm256_inserti128_si256(v_181, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m256i v_183 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 128)));
-            const __m256i v_208 =
-                _mm256_inserti128_si256(v_207, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
-            const __m256i v_209 = _mm256_unpackhi_epi32(v_194, v_198);
-            const __m256i v_210 = _mm256_unpacklo_epi32(v_194, v_198);
-            const __m256i v_211 = _mm256_unpackhi_epi32(v_196, v_200);
-            const __m256i v_212 = _mm256_unpacklo_epi32(v_196, v_200);
-            const __m256i v_213 = _mm256_unpackhi_epi32(v_202, v_206);
-            const __m256i v_214 = _mm256_unpacklo_epi32(v_202, v_206);
-            const __m256i v_215 = _mm256_unpackhi_epi32(v_204, v_208);
-            const __m256i v_216 = _mm256_unpacklo_epi32(v_204, v_208);
-            const __m256i v_217 = _mm256_unpackhi_epi64(v_210, v_214);
-            const __m256i v_218 = _mm256_unpacklo_epi64(v_210, v_214);
-            const __m256i v_219 = _mm256_unpackhi_epi64(v_212, v_216);
-            const __m256i v_220 = _mm256_unpacklo_epi64(v_212, v_216);
-            const __m256i v_221 = _mm256_unpackhi_epi64(v_209, v_213);
-            const __m256i v_222 = _mm256_unpacklo_epi64(v_209, v_213);
-            const __m256i v_223 = _mm256_unpackhi_epi64(v_211, v_215);
-            const __m256i v_224 = _mm256_unpacklo_epi64(v_211, v_215);
-            const __m256i v_225 = _mm256_srli_epi32(v_218, 4);
-            const __m256i v_226 = _mm256_xor_si256(v_225, v_220);
-            const __m256i v_227 = _mm256_and_si256(v_226, low_nibbles);
-            const __m256i v_228 = _mm256_slli_epi32(v_227, 4);
-            const __m256i v_229 = _mm256_xor_si256(v_218, v_228);
-            const __m256i v_230 = _mm256_xor_si256(v_220, v_227);
-            const __m256i v_231 = _mm256_srli_epi32(v_222, 4);
-            const __m256i v_232 = _mm256_xor_si256(v_231, v_224);
-            const __m256i v_233 = _mm256_and_si256(v_232, low_nibbles);
-            const __m256i v_234 = _mm256_slli_epi32(v_233, 4);
-            const __m256i v_235 = _mm256_xor_si256(v_222, v_234);
-            const __m256i v_236 = _mm256_xor_si256(v_224, v_233);
-            const __m256i v_237 = _mm256_srli_epi32(v_217, 4);
-            const __m256i v_238 = _mm256_xor_si256(v_237, v_219);
-            const __m256i v_239 = _mm256_and_si256(v_238, low_nibbles);
-            const __m256i v_240 = _mm256_slli_epi32(v_239, 4);
-            const __m256i v_241 = _mm256_xor_si256(v_217, v_240);
-            const __m256i v_242 = _mm256_xor_si256(v_219, v_239);
-            const __m256i v_243 = _mm256_srli_epi32(v_221, 4);
-            const __m256i v_244 = _mm256_xor_si256(v_243, v_223);
-            const __m256i v_245 = _mm256_and_si256(v_244, low_nibbles);
-            const __m256i v_246 = _mm256_slli_epi32(v_245, 4);
-            const __m256i v_247 = _mm256_xor_si256(v_221, v_246);
-            const __m256i v_248 = _mm256_xor_si256(v_223, v_245);
-            const __m256i v_249 = _mm256_xor_si256(v_229, flip);
-            _mm256_stream_si256((__m256i *)(s + 1728), v_249); __asm__ volatile("" ::: "memory");
-            const __m256i v_250 = _mm256_xor_si256(v_241, flip);
-            _mm256_stream_si256((__m256i *)(s + 1792), v_250); __asm__ volatile("" ::: "memory");
-            const __m256i v_251 = _mm256_xor_si256(v_235, flip);
-            _mm256_stream_si256((__m256i *)(s + 1856), v_251); __asm__ volatile("" ::: "memory");
-            const __m256i v_252 = _mm256_xor_si256(v_247, flip);
-            _mm256_stream_si256((__m256i *)(s + 1920), v_252); __asm__ volatile("" ::: "memory");
-            const __m256i v_253 = _mm256_xor_si256(v_230, flip);
-            _mm256_stream_si256((__m256i *)(s + 2016), v_253); __asm__ volatile("" ::: "memory");
-            const __m256i v_254 = _mm256_xor_si256(v_242, flip);
-            _mm256_stream_si256((__m256i *)(s + 2080), v_254); __asm__ volatile("" ::: "memory");
-            const __m256i v_255 = _mm256_xor_si256(v_236, flip);
-            _mm256_stream_si256((__m256i *)(s + 2144), v_255); __asm__ volatile("" ::: "memory");
-            const __m256i v_256 = _mm256_xor_si256(v_248, flip);
-            _mm256_stream_si256((__m256i *)(s + 2208), v_256); __asm__ volatile("" ::: "memory");
+            const __m256i v_184 =
+                _mm256_inserti128_si256(v_183, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
+            const __m256i v_185 = _mm256_unpackhi_epi32(v_170, v_174);
+            const __m256i v_186 = _mm256_unpacklo_epi32(v_170, v_174);
+            const __m256i v_187 = _mm256_unpackhi_epi32(v_172, v_176);
+            const __m256i v_188 = _mm256_unpacklo_epi32(v_172, v_176);
+            const __m256i v_189 = _mm256_unpackhi_epi32(v_178, v_182);
+            const __m256i v_190 = _mm256_unpacklo_epi32(v_178, v_182);
+            const __m256i v_191 = _mm256_unpackhi_epi32(v_180, v_184);
+            const __m256i v_192 = _mm256_unpacklo_epi32(v_180, v_184);
+            const __m256i v_193 = _mm256_unpackhi_epi64(v_186, v_190);
+            const __m256i v_194 = _mm256_unpacklo_epi64(v_186, v_190);
+            const __m256i v_195 = _mm256_unpackhi_epi64(v_188, v_192);
+            const __m256i v_196 = _mm256_unpacklo_epi64(v_188, v_192);
+            const __m256i v_197 = _mm256_unpackhi_epi64(v_185, v_189);
+            const __m256i v_198 = _mm256_unpacklo_epi64(v_185, v_189);
+            const __m256i v_199 = _mm256_unpackhi_epi64(v_187, v_191);
+            const __m256i v_200 = _mm256_unpacklo_epi64(v_187, v_191);
+            const __m256i v_201 = _mm256_srli_epi32(v_194, 4);
+            const __m256i v_202 = _mm256_xor_si256(v_201, v_196);
+            const __m256i v_203 = _mm256_and_si256(v_202, low_nibbles);
+            const __m256i v_204 = _mm256_slli_epi32(v_203, 4);
+            const __m256i v_205 = _mm256_xor_si256(v_194, v_204);
+            const __m256i v_206 = _mm256_xor_si256(v_196, v_203);
+            const __m256i v_207 = _mm256_srli_epi32(v_198, 4);
+            const __m256i v_208 = _mm256_xor_si256(v_207, v_200);
+            const __m256i v_209 = _mm256_and_si256(v_208, low_nibbles);
+            const __m256i v_210 = _mm256_slli_epi32(v_209, 4);
+            const __m256i v_211 = _mm256_xor_si256(v_198, v_210);
+            const __m256i v_212 = _mm256_xor_si256(v_200, v_209);
+            const __m256i v_213 = _mm256_srli_epi32(v_193, 4);
+            const __m256i v_214 = _mm256_xor_si256(v_213, v_195);
+            const __m256i v_215 = _mm256_and_si256(v_214, low_nibbles);
+            const __m256i v_216 = _mm256_slli_epi32(v_215, 4);
+            const __m256i v_217 = _mm256_xor_si256(v_193, v_216);
+            const __m256i v_218 = _mm256_xor_si256(v_195, v_215);
+            const __m256i v_219 = _mm256_srli_epi32(v_197, 4);
+            const __m256i v_220 = _mm256_xor_si256(v_219, v_199);
+            const __m256i v_221 = _mm256_and_si256(v_220, low_nibbles);
+            const __m256i v_222 = _mm256_slli_epi32(v_221, 4);
+            const __m256i v_223 = _mm256_xor_si256(v_197, v_222);
+            const __m256i v_224 = _mm256_xor_si256(v_199, v_221);
+            _mm256_stream_si256((__m256i *)(s + 1728), v_205); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1792), v_217); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1856), v_211); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 1920), v_223); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 2016), v_206); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 2080), v_218); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 2144), v_212); __asm__ volatile("" ::: "memory");
+            _mm256_stream_si256((__m256i *)(s + 2208), v_224); __asm__ volatile("" ::: "memory");
             from_at_2 = row_8 + stride;
             s += 32;
           }
@@ -666,286 +633,254 @@ void tw_rhs_pack_q4_k_qmi4k32p16x4_avx2(const tw_pack_args* args) {
             const __m256i v_54 = _mm256_slli_epi32(v_53, 4);
             const __m256i v_55 = _mm256_xor_si256(v_29, v_54);
             const __m256i v_56 = _mm256_xor_si256(v_31, v_53);
-            const __m256i v_57 = _mm256_xor_si256(v_37, flip);
-            _mm256_storeu_si256((__m256i *)s, v_57);
-            const __m256i v_58 = _mm256_xor_si256(v_49, flip);
-            _mm256_storeu_si256((__m256i *)(s + 64), v_58);
-            const __m256i v_59 = _mm256_xor_si256(v_43, flip);
-            _mm256_storeu_si256((__m256i *)(s + 128), v_59);
-            const __m256i v_60 = _mm256_xor_si256(v_55, flip);
-            _mm256_storeu_si256((__m256i *)(s + 192), v_60);
-            const __m256i v_61 = _mm256_xor_si256(v_38, flip);
-            _mm256_storeu_si256((__m256i *)(s + 288), v_61);
-            const __m256i v_62 = _mm256_xor_si256(v_50, flip);
-            _mm256_storeu_si256((__m256i *)(s + 352), v_62);
-            const __m256i v_63 = _mm256_xor_si256(v_44, flip);
-            _mm256_storeu_si256((__m256i *)(s + 416), v_63);
-            const __m256i v_64 = _mm256_xor_si256(v_56, flip);
-            _mm256_storeu_si256((__m256i *)(s + 480), v_64);
-            const __m256i v_65 =
+            _mm256_storeu_si256((__m256i *)s, v_37);
+            _mm256_storeu_si256((__m256i *)(s + 64), v_49);
+            _mm256_storeu_si256((__m256i *)(s + 128), v_43);
+            _mm256_storeu_si256((__m256i *)(s + 192), v_55);
+            _mm256_storeu_si256((__m256i *)(s + 288), v_38);
+            _mm256_storeu_si256((__m256i *)(s + 352), v_50);
+            _mm256_storeu_si256((__m256i *)(s + 416), v_44);
+            _mm256_storeu_si256((__m256i *)(s + 480), v_56);
+            const __m256i v_57 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 48)));
-            const __m256i v_66 =
-                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-            const __m256i v_67 =
+            const __m256i v_58 =
+                _mm256_inserti128_si256(v_57, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m256i v_59 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 64)));
-            const __m256i v_68 =
-                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-            const __m256i v_69 =
+            const __m256i v_60 =
+                _mm256_inserti128_si256(v_59, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m256i v_61 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-            const __m256i v_70 =
-                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-            const __m256i v_71 =
+            const __m256i v_62 =
+                _mm256_inserti128_si256(v_61, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m256i v_63 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-            const __m256i v_72 =
-                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-            const __m256i v_73 =
+            const __m256i v_64 =
+                _mm256_inserti128_si256(v_63, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m256i v_65 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-            const __m256i v_74 =
-                _mm256_inserti128_si256(v_73, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-            const __m256i v_75 =
+            const __m256i v_66 =
+                _mm256_inserti128_si256(v_65, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m256i v_67 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-            const __m256i v_76 =
-                _mm256_inserti128_si256(v_75, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-            const __m256i v_77 =
+            const __m256i v_68 =
+                _mm256_inserti128_si256(v_67, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m256i v_69 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
-            const __m256i v_78 =
-                _mm256_inserti128_si256(v_77, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
-            const __m256i v_79 =
+            const __m256i v_70 =
+                _mm256_inserti128_si256(v_69, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m256i v_71 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
-            const __m256i v_80 =
-                _mm256_inserti128_si256(v_79, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
-            const __m256i v_81 = _mm256_unpackhi_epi32(v_66, v_70);
-            const __m256i v_82 = _mm256_unpacklo_epi32(v_66, v_70);
-            const __m256i v_83 = _mm256_unpackhi_epi32(v_68, v_72);
-            const __m256i v_84 = _mm256_unpacklo_epi32(v_68, v_72);
-            const __m256i v_85 = _mm256_unpackhi_epi32(v_74, v_78);
-            const __m256i v_86 = _mm256_unpacklo_epi32(v_74, v_78);
-            const __m256i v_87 = _mm256_unpackhi_epi32(v_76, v_80);
-            const __m256i v_88 = _mm256_unpacklo_epi32(v_76, v_80);
-            const __m256i v_89 = _mm256_unpackhi_epi64(v_82, v_86);
-            const __m256i v_90 = _mm256_unpacklo_epi64(v_82, v_86);
-            const __m256i v_91 = _mm256_unpackhi_epi64(v_84, v_88);
-            const __m256i v_92 = _mm256_unpacklo_epi64(v_84, v_88);
-            const __m256i v_93 = _mm256_unpackhi_epi64(v_81, v_85);
-            const __m256i v_94 = _mm256_unpacklo_epi64(v_81, v_85);
-            const __m256i v_95 = _mm256_unpackhi_epi64(v_83, v_87);
-            const __m256i v_96 = _mm256_unpacklo_epi64(v_83, v_87);
-            const __m256i v_97 = _mm256_srli_epi32(v_90, 4);
-            const __m256i v_98 = _mm256_xor_si256(v_97, v_92);
-            const __m256i v_99 = _mm256_and_si256(v_98, low_nibbles);
-            const __m256i v_100 = _mm256_slli_epi32(v_99, 4);
-            const __m256i v_101 = _mm256_xor_si256(v_90, v_100);
-            const __m256i v_102 = _mm256_xor_si256(v_92, v_99);
-            const __m256i v_103 = _mm256_srli_epi32(v_94, 4);
-            const __m256i v_104 = _mm256_xor_si256(v_103, v_96);
-            const __m256i v_105 = _mm256_and_si256(v_104, low_nibbles);
-            const __m256i v_106 = _mm256_slli_epi32(v_105, 4);
-            const __m256i v_107 = _mm256_xor_si256(v_94, v_106);
-            const __m256i v_108 = _mm256_xor_si256(v_96, v_105);
-            const __m256i v_109 = _mm256_srli_epi32(v_89, 4);
-            const __m256i v_110 = _mm256_xor_si256(v_109, v_91);
-            const __m256i v_111 = _mm256_and_si256(v_110, low_nibbles);
-            const __m256i v_112 = _mm256_slli_epi32(v_111, 4);
-            const __m256i v_113 = _mm256_xor_si256(v_89, v_112);
-            const __m256i v_114 = _mm256_xor_si256(v_91, v_111);
-            const __m256i v_115 = _mm256_srli_epi32(v_93, 4);
-            const __m256i v_116 = _mm256_xor_si256(v_115, v_95);
-            const __m256i v_117 = _mm256_and_si256(v_116, low_nibbles);
-            const __m256i v_118 = _mm256_slli_epi32(v_117, 4);
-            const __m256i v_119 = _mm256_xor_si256(v_93, v_118);
-            const __m256i v_120 = _mm256_xor_si256(v_95, v_117);
-            const __m256i v_121 = _mm256_xor_si256(v_101, flip);
-            _mm256_storeu_si256((__m256i *)(s + 576), v_121);
-            const __m256i v_122 = _mm256_xor_si256(v_113, flip);
-            _mm256_storeu_si256((__m256i *)(s + 640), v_122);
-            const __m256i v_123 = _mm256_xor_si256(v_107, flip);
-            _mm256_storeu_si256((__m256i *)(s + 704), v_123);
-            const __m256i v_124 = _mm256_xor_si256(v_119, flip);
-            _mm256_storeu_si256((__m256i *)(s + 768), v_124);
-            const __m256i v_125 = _mm256_xor_si256(v_102, flip);
-            _mm256_storeu_si256((__m256i *)(s + 864), v_125);
-            const __m256i v_126 = _mm256_xor_si256(v_114, flip);
-            _mm256_storeu_si256((__m256i *)(s + 928), v_126);
-            const __m256i v_127 = _mm256_xor_si256(v_108, flip);
-            _mm256_storeu_si256((__m256i *)(s + 992), v_127);
-            const __m256i v_128 = _mm256_xor_si256(v_120, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1056), v_128);
-            const __m256i v_129 =
+            const __m256i v_72 =
+                _mm256_inserti128_si256(v_71, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m256i v_73 = _mm256_unpackhi_epi32(v_58, v_62);
+            const __m256i v_74 = _mm256_unpacklo_epi32(v_58, v_62);
+            const __m256i v_75 = _mm256_unpackhi_epi32(v_60, v_64);
+            const __m256i v_76 = _mm256_unpacklo_epi32(v_60, v_64);
+            const __m256i v_77 = _mm256_unpackhi_epi32(v_66, v_70);
+            const __m256i v_78 = _mm256_unpacklo_epi32(v_66, v_70);
+            const __m256i v_79 = _mm256_unpackhi_epi32(v_68, v_72);
+            const __m256i v_80 = _mm256_unpacklo_epi32(v_68, v_72);
+            const __m256i v_81 = _mm256_unpackhi_epi64(v_74, v_78);
+            const __m256i v_82 = _mm256_unpacklo_epi64(v_74, v_78);
+            const __m256i v_83 = _mm256_unpackhi_epi64(v_76, v_80);
+            const __m256i v_84 = _mm256_unpacklo_epi64(v_76, v_80);
+            const __m256i v_85 = _mm256_unpackhi_epi64(v_73, v_77);
+            const __m256i v_86 = _mm256_unpacklo_epi64(v_73, v_77);
+            const __m256i v_87 = _mm256_unpackhi_epi64(v_75, v_79);
+            const __m256i v_88 = _mm256_unpacklo_epi64(v_75, v_79);
+            const __m256i v_89 = _mm256_srli_epi32(v_82, 4);
+            const __m256i v_90 = _mm256_xor_si256(v_89, v_84);
+            const __m256i v_91 = _mm256_and_si256(v_90, low_nibbles);
+            const __m256i v_92 = _mm256_slli_epi32(v_91, 4);
+            const __m256i v_93 = _mm256_xor_si256(v_82, v_92);
+            const __m256i v_94 = _mm256_xor_si256(v_84, v_91);
+            const __m256i v_95 = _mm256_srli_epi32(v_86, 4);
+            const __m256i v_96 = _mm256_xor_si256(v_95, v_88);
+            const __m256i v_97 = _mm256_and_si256(v_96, low_nibbles);
+            const __m256i v_98 = _mm256_slli_epi32(v_97, 4);
+            const __m256i v_99 = _mm256_xor_si256(v_86, v_98);
+            const __m256i v_100 = _mm256_xor_si256(v_88, v_97);
+            const __m256i v_101 = _mm256_srli_epi32(v_81, 4);
+            const __m256i v_102 = _mm256_xor_si256(v_101, v_83);
+            const __m256i v_103 = _mm256_and_si256(v_102, low_nibbles);
+            const __m256i v_104 = _mm256_slli_epi32(v_103, 4);
+            const __m256i v_105 = _mm256_xor_si256(v_81, v_104);
+            const __m256i v_106 = _mm256_xor_si256(v_83, v_103);
+            const __m256i v_107 = _mm256_srli_epi32(v_85, 4);
+            const __m256i v_108 = _mm256_xor_si256(v_107, v_87);
+            const __m256i v_109 = _mm256_and_si256(v_108, low_nibbles);
+            const __m256i v_110 = _mm256_slli_epi32(v_109, 4);
+            const __m256i v_111 = _mm256_xor_si256(v_85, v_110);
+            const __m256i v_112 = _mm256_xor_si256(v_87, v_109);
+            _mm256_storeu_si256((__m256i *)(s + 576), v_93);
+            _mm256_storeu_si256((__m256i *)(s + 640), v_105);
+            _mm256_storeu_si256((__m256i *)(s + 704), v_99);
+            _mm256_storeu_si256((__m256i *)(s + 768), v_111);
+            _mm256_storeu_si256((__m256i *)(s + 864), v_94);
+            _mm256_storeu_si256((__m256i *)(s + 928), v_106);
+            _mm256_storeu_si256((__m256i *)(s + 992), v_100);
+            _mm256_storeu_si256((__m256i *)(s + 1056), v_112);
+            const __m256i v_113 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 80)));
-            const __m256i v_130 =
-                _mm256_inserti128_si256(v_129, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-            const __m256i v_131 =
+            const __m256i v_114 =
+                _mm256_inserti128_si256(v_113, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m256i v_115 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 96)));
-            const __m256i v_132 =
-                _mm256_inserti128_si256(v_131, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-            const __m256i v_133 =
+            const __m256i v_116 =
+                _mm256_inserti128_si256(v_115, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m256i v_117 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-            const __m256i v_134 =
-                _mm256_inserti128_si256(v_133, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-            const __m256i v_135 =
+            const __m256i v_118 =
+                _mm256_inserti128_si256(v_117, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m256i v_119 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-            const __m256i v_136 =
-                _mm256_inserti128_si256(v_135, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-            const __m256i v_137 =
+            const __m256i v_120 =
+                _mm256_inserti128_si256(v_119, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m256i v_121 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-            const __m256i v_138 =
-                _mm256_inserti128_si256(v_137, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-            const __m256i v_139 =
+            const __m256i v_122 =
+                _mm256_inserti128_si256(v_121, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m256i v_123 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-            const __m256i v_140 =
-                _mm256_inserti128_si256(v_139, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-            const __m256i v_141 =
+            const __m256i v_124 =
+                _mm256_inserti128_si256(v_123, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m256i v_125 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
-            const __m256i v_142 =
-                _mm256_inserti128_si256(v_141, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
-            const __m256i v_143 =
+            const __m256i v_126 =
+                _mm256_inserti128_si256(v_125, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m256i v_127 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
-            const __m256i v_144 =
-                _mm256_inserti128_si256(v_143, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
-            const __m256i v_145 = _mm256_unpackhi_epi32(v_130, v_134);
-            const __m256i v_146 = _mm256_unpacklo_epi32(v_130, v_134);
-            const __m256i v_147 = _mm256_unpackhi_epi32(v_132, v_136);
-            const __m256i v_148 = _mm256_unpacklo_epi32(v_132, v_136);
-            const __m256i v_149 = _mm256_unpackhi_epi32(v_138, v_142);
-            const __m256i v_150 = _mm256_unpacklo_epi32(v_138, v_142);
-            const __m256i v_151 = _mm256_unpackhi_epi32(v_140, v_144);
-            const __m256i v_152 = _mm256_unpacklo_epi32(v_140, v_144);
-            const __m256i v_153 = _mm256_unpackhi_epi64(v_146, v_150);
-            const __m256i v_154 = _mm256_unpacklo_epi64(v_146, v_150);
-            const __m256i v_155 = _mm256_unpackhi_epi64(v_148, v_152);
-            const __m256i v_156 = _mm256_unpacklo_epi64(v_148, v_152);
-            const __m256i v_157 = _mm256_unpackhi_epi64(v_145, v_149);
-            const __m256i v_158 = _mm256_unpacklo_epi64(v_145, v_149);
-            const __m256i v_159 = _mm256_unpackhi_epi64(v_147, v_151);
-            const __m256i v_160 = _mm256_unpacklo_epi64(v_147, v_151);
-            const __m256i v_161 = _mm256_srli_epi32(v_154, 4);
-            const __m256i v_162 = _mm256_xor_si256(v_161, v_156);
-            const __m256i v_163 = _mm256_and_si256(v_162, low_nibbles);
-            const __m256i v_164 = _mm256_slli_epi32(v_163, 4);
-            const __m256i v_165 = _mm256_xor_si256(v_154, v_164);
-            const __m256i v_166 = _mm256_xor_si256(v_156, v_163);
-            const __m256i v_167 = _mm256_srli_epi32(v_158, 4);
-            const __m256i v_168 = _mm256_xor_si256(v_167, v_160);
-            const __m256i v_169 = _mm256_and_si256(v_168, low_nibbles);
-            const __m256i v_170 = _mm256_slli_epi32(v_169, 4);
-            const __m256i v_171 = _mm256_xor_si256(v_158, v_170);
-            const __m256i v_172 = _mm256_xor_si256(v_160, v_169);
-            const __m256i v_173 = _mm256_srli_epi32(v_153, 4);
-            const __m256i v_174 = _mm256_xor_si256(v_173, v_155);
-            const __m256i v_175 = _mm256_and_si256(v_174, low_nibbles);
-            const __m256i v_176 = _mm256_slli_epi32(v_175, 4);
-            const __m256i v_177 = _mm256_xor_si256(v_153, v_176);
-            const __m256i v_178 = _mm256_xor_si256(v_155, v_175);
-            const __m256i v_179 = _mm256_srli_epi32(v_157, 4);
-            const __m256i v_180 = _mm256_xor_si256(v_179, v_159);
-            const __m256i v_181 = _mm256_and_si256(v_180, low_nibbles);
-            const __m256i v_182 = _mm256_slli_epi32(v_181, 4);
-            const __m256i v_183 = _mm256_xor_si256(v_157, v_182);
-            const __m256i v_184 = _mm256_xor_si256(v_159, v_181);
-            const __m256i v_185 = _mm256_xor_si256(v_165, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1152), v_185);
-            const __m256i v_186 = _mm256_xor_si256(v_177, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1216), v_186);
-            const __m256i v_187 = _mm256_xor_si256(v_171, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1280), v_187);
-            const __m256i v_188 = _mm256_xor_si256(v_183, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1344), v_188);
-            const __m256i v_189 = _mm256_xor_si256(v_166, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1440), v_189);
-            const __m256i v_190 = _mm256_xor_si256(v_178, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1504), v_190);
-            const __m256i v_191 = _mm256_xor_si256(v_172, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1568), v_191);
-            const __m256i v_192 = _mm256_xor_si256(v_184, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1632), v_192);
-            const __m256i v_193 =
+            const __m256i v_128 =
+                _mm256_inserti128_si256(v_127, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m256i v_129 = _mm256_unpackhi_epi32(v_114, v_118);
+            const __m256i v_130 = _mm256_unpacklo_epi32(v_114, v_118);
+            const __m256i v_131 = _mm256_unpackhi_epi32(v_116, v_120);
+            const __m256i v_132 = _mm256_unpacklo_epi32(v_116, v_120);
+            const __m256i v_133 = _mm256_unpackhi_epi32(v_122, v_126);
+            const __m256i v_134 = _mm256_unpacklo_epi32(v_122, v_126);
+            const __m256i v_135 = _mm256_unpackhi_epi32(v_124, v_128);
+            const __m256i v_136 = _mm256_unpacklo_epi32(v_124, v_128);
+            const __m256i v_137 = _mm256_unpackhi_epi64(v_130, v_134);
+            const __m256i v_138 = _mm256_unpacklo_epi64(v_130, v_134);
+            const __m256i v_139 = _mm256_unpackhi_epi64(v_132, v_136);
+            const __m256i v_140 = _mm256_unpacklo_epi64(v_132, v_136);
+            const __m256i v_141 = _mm256_unpackhi_epi64(v_129, v_133);
+            const __m256i v_142 = _mm256_unpacklo_epi64(v_129, v_133);
+            const __m256i v_143 = _mm256_unpackhi_epi64(v_131, v_135);
+            const __m256i v_144 = _mm256_unpacklo_epi64(v_131, v_135);
+            const __m256i v_145 = _mm256_srli_epi32(v_138, 4);
+            const __m256i v_146 = _mm256_xor_si256(v_145, v_140);
+            const __m256i v_147 = _mm256_and_si256(v_146, low_nibbles);
+            const __m256i v_148 = _mm256_slli_epi32(v_147, 4);
+            const __m256i v_149 = _mm256_xor_si256(v_138, v_148);
+            const __m256i v_150 = _mm256_xor_si256(v_140, v_147);
+            const __m256i v_151 = _mm256_srli_epi32(v_142, 4);
+            const __m256i v_152 = _mm256_xor_si256(v_151, v_144);
+            const __m256i v_153 = _mm256_and_si256(v_152, low_nibbles);
+            const __m256i v_154 = _mm256_slli_epi32(v_153, 4);
+            const __m256i v_155 = _mm256_xor_si256(v_142, v_154);
+            const __m256i v_156 = _mm256_xor_si256(v_144, v_153);
+            const __m256i v_157 = _mm256_srli_epi32(v_137, 4);
+            const __m256i v_158 = _mm256_xor_si256(v_157, v_139);
+            const __m256i v_159 = _mm256_and_si256(v_158, low_nibbles);
+            const __m256i v_160 = _mm256_slli_epi32(v_159, 4);
+            const __m256i v_161 = _mm256_xor_si256(v_137, v_160);
+            const __m256i v_162 = _mm256_xor_si256(v_139, v_159);
+            const __m256i v_163 = _mm256_srli_epi32(v_141, 4);
+            const __m256i v_164 = _mm256_xor_si256(v_163, v_143);
+            const __m256i v_165 = _mm256_and_si256(v_164, low_nibbles);
+            const __m256i v_166 = _mm256_slli_epi32(v_165, 4);
+            const __m256i v_167 = _mm256_xor_si256(v_141, v_166);
+            const __m256i v_168 = _mm256_xor_si256(v_143, v_165);
+            _mm256_storeu_si256((__m256i *)(s + 1152), v_149);
+            _mm256_storeu_si256((__m256i *)(s + 1216), v_161);
+            _mm256_storeu_si256((__m256i *)(s + 1280), v_155);
+            _mm256_storeu_si256((__m256i *)(s + 1344), v_167);
+            _mm256_storeu_si256((__m256i *)(s + 1440), v_150);
+            _mm256_storeu_si256((__m256i *)(s + 1504), v_162);
+            _mm256_storeu_si256((__m256i *)(s + 1568), v_156);
+            _mm256_storeu_si256((__m256i *)(s + 1632), v_168);
+            const __m256i v_169 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 112)));
-            const __m256i v_194 =
-                _mm256_inserti128_si256(v_193, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-            const __m256i v_195 =
+            const __m256i v_170 =
+                _mm256_inserti128_si256(v_169, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m256i v_171 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(from_at_2 + 128)));
-            const __m256i v_196 =
-                _mm256_inserti128_si256(v_195, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
-            const __m256i v_197 =
+            const __m256i v_172 =
+                _mm256_inserti128_si256(v_171, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
+            const __m256i v_173 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-            const __m256i v_198 =
-                _mm256_inserti128_si256(v_197, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-            const __m256i v_199 =
+            const __m256i v_174 =
+                _mm256_inserti128_si256(v_173, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m256i v_175 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_2 + 128)));
-            const __m256i v_200 =
-                _mm256_inserti128_si256(v_199, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
-            const __m256i v_201 =
+            const __m256i v_176 =
+                _mm256_inserti128_si256(v_175, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
+            const __m256i v_177 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-            const __m256i v_202 =
-                _mm256_inserti128_si256(v_201, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-            const __m256i v_203 =
+            const __m256i v_178 =
+                _mm256_inserti128_si256(v_177, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m256i v_179 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_3 + 128)));
-            const __m256i v_204 =
-                _mm256_inserti128_si256(v_203, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
-            const __m256i v_205 =
+            const __m256i v_180 =
+                _mm256_inserti128_si256(v_179, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
+            const __m256i v_181 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
-            const __m256i v_206 =
-                _mm256_inserti128_si256(v_205, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
-            const __m256i v_207 =
+            const __m256i v_182 =
+                _mm256_inserti128_si256(v_181, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m256i v_183 =
                 _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(row_4 + 128)));
-            const __m256i v_208 =
-                _mm256_inserti128_si256(v_207, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
-            const __m256i v_209 = _mm256_unpackhi_epi32(v_194, v_198);
-            const __m256i v_210 = _mm256_unpacklo_epi32(v_194, v_198);
-            const __m256i v_211 = _mm256_unpackhi_epi32(v_196, v_200);
-            const __m256i v_212 = _mm256_unpacklo_epi32(v_196, v_200);
-            const __m256i v_213 = _mm256_unpackhi_epi32(v_202, v_206);
-            const __m256i v_214 = _mm256_unpacklo_epi32(v_202, v_206);
-            const __m256i v_215 = _mm256_unpackhi_epi32(v_204, v_208);
-            const __m256i v_216 = _mm256_unpacklo_epi32(v_204, v_208);
-            const __m256i v_217 = _mm256_unpackhi_epi64(v_210, v_214);
-            const __m256i v_218 = _mm256_unpacklo_epi64(v_210, v_214);
-            const __m256i v_219 = _mm256_unpackhi_epi64(v_212, v_216);
-            const __m256i v_220 = _mm256_unpacklo_epi64(v_212, v_216);
-            const __m256i v_221 = _mm256_unpackhi_epi64(v_209, v_213);
-            const __m256i v_222 = _mm256_unpacklo_epi64(v_209, v_213);
-            const __m256i v_223 = _mm256_unpackhi_epi64(v_211, v_215);
-            const __m256i v_224 = _mm256_unpacklo_epi64(v_211, v_215);
-            const __m256i v_225 = _mm256_srli_epi32(v_218, 4);
-            const __m256i v_226 = _mm256_xor_si256(v_225, v_220);
-            const __m256i v_227 = _mm256_and_si256(v_226, low_nibbles);
-            const __m256i v_228 = _mm256_slli_epi32(v_227, 4);
-            const __m256i v_229 = _mm256_xor_si256(v_218, v_228);
-            const __m256i v_230 = _mm256_xor_si256(v_220, v_227);
-            const __m256i v_231 = _mm256_srli_epi32(v_222, 4);
-            const __m256i v_232 = _mm256_xor_si256(v_231, v_224);
-            const __m256i v_233 = _mm256_and_si256(v_232, low_nibbles);
-            const __m256i v_234 = _mm256_slli_epi32(v_233, 4);
-            const __m256i v_235 = _mm256_xor_si256(v_222, v_234);
-            const __m256i v_236 = _mm256_xor_si256(v_224, v_233);
-            const __m256i v_237 = _mm256_srli_epi32(v_217, 4);
-            const __m256i v_238 = _mm256_xor_si256(v_237, v_219);
-            const __m256i v_239 = _mm256_and_si256(v_238, low_nibbles);
-            const __m256i v_240 = _mm256_slli_epi32(v_239, 4);
-            const __m256i v_241 = _mm256_xor_si256(v_217, v_240);
-            const __m256i v_242 = _mm256_xor_si256(v_219, v_239);
-            const __m256i v_243 = _mm256_srli_epi32(v_221, 4);
-            const __m256i v_244 = _mm256_xor_si256(v_243, v_223);
-            const __m256i v_245 = _mm256_and_si256(v_244, low_nibbles);
-            const __m256i v_246 = _mm256_slli_epi32(v_245, 4);
-            const __m256i v_247 = _mm256_xor_si256(v_221, v_246);
-            const __m256i v_248 = _mm256_xor_si256(v_223, v_245);
-            const __m256i v_249 = _mm256_xor_si256(v_229, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1728), v_249);
-            const __m256i v_250 = _mm256_xor_si256(v_241, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1792), v_250);
-            const __m256i v_251 = _mm256_xor_si256(v_235, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1856), v_251);
-            const __m256i v_252 = _mm256_xor_si256(v_247, flip);
-            _mm256_storeu_si256((__m256i *)(s + 1920), v_252);
-            const __m256i v_253 = _mm256_xor_si256(v_230, flip);
-            _mm256_storeu_si256((__m256i *)(s + 2016), v_253);
-            const __m256i v_254 = _mm256_xor_si256(v_242, flip);
-            _mm256_storeu_si256((__m256i *)(s + 2080), v_254);
-            const __m256i v_255 = _mm256_xor_si256(v_236, flip);
-            _mm256_storeu_si256((__m256i *)(s + 2144), v_255);
-            const __m256i v_256 = _mm256_xor_si256(v_248, flip);
-            _mm256_storeu_si256((__m256i *)(s + 2208), v_256);
+            const __m256i v_184 =
+                _mm256_inserti128_si256(v_183, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
+            const __m256i v_185 = _mm256_unpackhi_epi32(v_170, v_174);
+            const __m256i v_186 = _mm256_unpacklo_epi32(v_170, v_174);
+            const __m256i v_187 = _mm256_unpackhi_epi32(v_172, v_176);
+            const __m256i v_188 = _mm256_unpacklo_epi32(v_172, v_176);
+            const __m256i v_189 = _mm256_unpackhi_epi32(v_178, v_182);
+            const __m256i v_190 = _mm256_unpacklo_epi32(v_178, v_182);
+            const __m256i v_191 = _mm256_unpackhi_epi32(v_180, v_184);
+            const __m256i v_192 = _mm256_unpacklo_epi32(v_180, v_184);
+            const __m256i v_193 = _mm256_unpackhi_epi64(v_186, v_190);
+            const __m256i v_194 = _mm256_unpacklo_epi64(v_186, v_190);
+            const __m256i v_195 = _mm256_unpackhi_epi64(v_188, v_192);
+            const __m256i v_196 = _mm256_unpacklo_epi64(v_188, v_192);
+            const __m256i v_197 = _mm256_unpackhi_epi64(v_185, v_189);
+            const __m256i v_198 = _mm256_unpacklo_epi64(v_185, v_189);
+            const __m256i v_199 = _mm256_unpackhi_epi64(v_187, v_191);
+            const __m256i v_200 = _mm256_unpacklo_epi64(v_187, v_191);
+            const __m256i v_201 = _mm256_srli_epi32(v_194, 4);
+            const __m256i v_202 = _mm256_xor_si256(v_201, v_196);
+            const __m256i v_203 = _mm256_and_si256(v_202, low_nibbles);
+            const __m256i v_204 = _mm256_slli_epi32(v_203, 4);
+            const __m256i v_205 = _mm256_xor_si256(v_194, v_204);
+            const __m256i v_206 = _mm256_xor_si256(v_196, v_203);
+            const __m256i v_207 = _mm256_srli_epi32(v_198, 4);
+            const __m256i v_208 = _mm256_xor_si256(v_207, v_200);
+            const __m256i v_209 = _mm256_and_si256(v_208, low_nibbles);
+            const __m256i v_210 = _mm256_slli_epi32(v_209, 4);
+            const __m256i v_211 = _mm256_xor_si256(v_198, v_210);
+            const __m256i v_212 = _mm256_xor_si256(v_200, v_209);
+            const __m256i v_213 = _mm256_srli_epi32(v_193, 4);
+            const __m256i v_214 = _mm256_xor_si256(v_213, v_195);
+            const __m256i v_215 = _mm256_and_si256(v_214, low_nibbles);
+            const __m256i v_216 = _mm256_slli_epi32(v_215, 4);
+            const __m256i v_217 = _mm256_xor_si256(v_193, v_216);
+            const __m256i v_218 = _mm256_xor_si256(v_195, v_215);
+            const __m256i v_219 = _mm256_srli_epi32(v_197, 4);
+            const __m256i v_220 = _mm256_xor_si256(v_219, v_199);
+            const __m256i v_221 = _mm256_and_si256(v_220, low_nibbles);
+            const __m256i v_222 = _mm256_slli_epi32(v_221, 4);
+            const __m256i v_223 = _mm256_xor_si256(v_197, v_222);
+            const __m256i v_224 = _mm256_xor_si256(v_199, v_221);
+            _mm256_storeu_si256((__m256i *)(s + 1728), v_205);
+            _mm256_storeu_si256((__m256i *)(s + 1792), v_217);
+            _mm256_storeu_si256((__m256i *)(s + 1856), v_211);
+            _mm256_storeu_si256((__m256i *)(s + 1920), v_223);
+            _mm256_storeu_si256((__m256i *)(s + 2016), v_206);
+            _mm256_storeu_si256((__m256i *)(s + 2080), v_218);
+            _mm256_storeu_si256((__m256i *)(s + 2144), v_212);
+            _mm256_storeu_si256((__m256i *)(s + 2208), v_224);
             from_at_2 = row_8 + stride;
             s += 32;
           }

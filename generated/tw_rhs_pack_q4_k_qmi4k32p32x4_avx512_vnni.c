@@ -30,7 +30,6 @@ void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args);
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,bmi2")))
 void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t scratch_memory[4800];
-  const __m512i flip = _mm512_set1_epi32((int32_t)0);
   const __m512i low_nibbles = _mm512_set1_epi32((int32_t)0x0f0f0f0f);
   const size_t source_stride = args->source_stride;
   uint8_t* const scratch = tw_hidden(scratch_memory);
@@ -332,382 +331,350 @@ void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_70 = _mm512_slli_epi32(v_69, 4);
             const __m512i v_71 = _mm512_xor_si512(v_45, v_70);
             const __m512i v_72 = _mm512_xor_si512(v_47, v_69);
-            const __m512i v_73 = _mm512_xor_si512(v_53, flip);
-            _mm512_stream_si512((__m512i *)s, v_73);
-            const __m512i v_74 = _mm512_xor_si512(v_65, flip);
-            _mm512_stream_si512((__m512i *)(s + 128), v_74);
-            const __m512i v_75 = _mm512_xor_si512(v_59, flip);
-            _mm512_stream_si512((__m512i *)(s + 256), v_75);
-            const __m512i v_76 = _mm512_xor_si512(v_71, flip);
-            _mm512_stream_si512((__m512i *)(s + 384), v_76);
-            const __m512i v_77 = _mm512_xor_si512(v_54, flip);
-            _mm512_stream_si512((__m512i *)(s + 576), v_77);
-            const __m512i v_78 = _mm512_xor_si512(v_66, flip);
-            _mm512_stream_si512((__m512i *)(s + 704), v_78);
-            const __m512i v_79 = _mm512_xor_si512(v_60, flip);
-            _mm512_stream_si512((__m512i *)(s + 832), v_79);
-            const __m512i v_80 = _mm512_xor_si512(v_72, flip);
-            _mm512_stream_si512((__m512i *)(s + 960), v_80);
-            const __m512i v_81 =
+            _mm512_stream_si512((__m512i *)s, v_53);
+            _mm512_stream_si512((__m512i *)(s + 128), v_65);
+            _mm512_stream_si512((__m512i *)(s + 256), v_59);
+            _mm512_stream_si512((__m512i *)(s + 384), v_71);
+            _mm512_stream_si512((__m512i *)(s + 576), v_54);
+            _mm512_stream_si512((__m512i *)(s + 704), v_66);
+            _mm512_stream_si512((__m512i *)(s + 832), v_60);
+            _mm512_stream_si512((__m512i *)(s + 960), v_72);
+            const __m512i v_73 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 48)));
-            const __m512i v_82 =
-                _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-            const __m512i v_83 =
-                _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-            const __m512i v_84 =
-                _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-            const __m512i v_85 =
+            const __m512i v_74 =
+                _mm512_inserti32x4(v_73, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m512i v_75 =
+                _mm512_inserti32x4(v_74, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+            const __m512i v_76 =
+                _mm512_inserti32x4(v_75, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+            const __m512i v_77 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 64)));
-            const __m512i v_86 =
-                _mm512_inserti32x4(v_85, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-            const __m512i v_87 =
-                _mm512_inserti32x4(v_86, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
-            const __m512i v_88 =
-                _mm512_inserti32x4(v_87, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
-            const __m512i v_89 =
+            const __m512i v_78 =
+                _mm512_inserti32x4(v_77, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m512i v_79 =
+                _mm512_inserti32x4(v_78, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
+            const __m512i v_80 =
+                _mm512_inserti32x4(v_79, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
+            const __m512i v_81 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-            const __m512i v_90 =
-                _mm512_inserti32x4(v_89, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-            const __m512i v_91 =
-                _mm512_inserti32x4(v_90, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-            const __m512i v_92 =
-                _mm512_inserti32x4(v_91, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-            const __m512i v_93 =
+            const __m512i v_82 =
+                _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m512i v_83 =
+                _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+            const __m512i v_84 =
+                _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+            const __m512i v_85 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-            const __m512i v_94 =
-                _mm512_inserti32x4(v_93, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-            const __m512i v_95 =
-                _mm512_inserti32x4(v_94, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
-            const __m512i v_96 =
-                _mm512_inserti32x4(v_95, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
-            const __m512i v_97 =
+            const __m512i v_86 =
+                _mm512_inserti32x4(v_85, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m512i v_87 =
+                _mm512_inserti32x4(v_86, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+            const __m512i v_88 =
+                _mm512_inserti32x4(v_87, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
+            const __m512i v_89 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-            const __m512i v_98 =
-                _mm512_inserti32x4(v_97, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-            const __m512i v_99 =
-                _mm512_inserti32x4(v_98, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-            const __m512i v_100 =
-                _mm512_inserti32x4(v_99, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-            const __m512i v_101 =
+            const __m512i v_90 =
+                _mm512_inserti32x4(v_89, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m512i v_91 =
+                _mm512_inserti32x4(v_90, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+            const __m512i v_92 =
+                _mm512_inserti32x4(v_91, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+            const __m512i v_93 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-            const __m512i v_102 =
-                _mm512_inserti32x4(v_101, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-            const __m512i v_103 =
-                _mm512_inserti32x4(v_102, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
-            const __m512i v_104 =
-                _mm512_inserti32x4(v_103, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
-            const __m512i v_105 =
+            const __m512i v_94 =
+                _mm512_inserti32x4(v_93, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m512i v_95 =
+                _mm512_inserti32x4(v_94, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+            const __m512i v_96 =
+                _mm512_inserti32x4(v_95, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
+            const __m512i v_97 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
-            const __m512i v_106 =
-                _mm512_inserti32x4(v_105, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
-            const __m512i v_107 =
-                _mm512_inserti32x4(v_106, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 2);
-            const __m512i v_108 =
-                _mm512_inserti32x4(v_107, _mm_loadu_si128((const __m128i *)(row_16 + 48)), 3);
-            const __m512i v_109 =
+            const __m512i v_98 =
+                _mm512_inserti32x4(v_97, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m512i v_99 =
+                _mm512_inserti32x4(v_98, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 2);
+            const __m512i v_100 =
+                _mm512_inserti32x4(v_99, _mm_loadu_si128((const __m128i *)(row_16 + 48)), 3);
+            const __m512i v_101 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
-            const __m512i v_110 =
-                _mm512_inserti32x4(v_109, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
-            const __m512i v_111 =
-                _mm512_inserti32x4(v_110, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 2);
-            const __m512i v_112 =
-                _mm512_inserti32x4(v_111, _mm_loadu_si128((const __m128i *)(row_16 + 64)), 3);
-            const __m512i v_113 = _mm512_unpackhi_epi32(v_84, v_92);
-            const __m512i v_114 = _mm512_unpacklo_epi32(v_84, v_92);
-            const __m512i v_115 = _mm512_unpackhi_epi32(v_88, v_96);
-            const __m512i v_116 = _mm512_unpacklo_epi32(v_88, v_96);
-            const __m512i v_117 = _mm512_unpackhi_epi32(v_100, v_108);
-            const __m512i v_118 = _mm512_unpacklo_epi32(v_100, v_108);
-            const __m512i v_119 = _mm512_unpackhi_epi32(v_104, v_112);
-            const __m512i v_120 = _mm512_unpacklo_epi32(v_104, v_112);
-            const __m512i v_121 = _mm512_unpackhi_epi64(v_114, v_118);
-            const __m512i v_122 = _mm512_unpacklo_epi64(v_114, v_118);
-            const __m512i v_123 = _mm512_unpackhi_epi64(v_116, v_120);
-            const __m512i v_124 = _mm512_unpacklo_epi64(v_116, v_120);
-            const __m512i v_125 = _mm512_unpackhi_epi64(v_113, v_117);
-            const __m512i v_126 = _mm512_unpacklo_epi64(v_113, v_117);
-            const __m512i v_127 = _mm512_unpackhi_epi64(v_115, v_119);
-            const __m512i v_128 = _mm512_unpacklo_epi64(v_115, v_119);
-            const __m512i v_129 = _mm512_srli_epi32(v_122, 4);
-            const __m512i v_130 = _mm512_xor_si512(v_129, v_124);
-            const __m512i v_131 = _mm512_and_si512(v_130, low_nibbles);
-            const __m512i v_132 = _mm512_slli_epi32(v_131, 4);
-            const __m512i v_133 = _mm512_xor_si512(v_122, v_132);
-            const __m512i v_134 = _mm512_xor_si512(v_124, v_131);
-            const __m512i v_135 = _mm512_srli_epi32(v_126, 4);
-            const __m512i v_136 = _mm512_xor_si512(v_135, v_128);
-            const __m512i v_137 = _mm512_and_si512(v_136, low_nibbles);
-            const __m512i v_138 = _mm512_slli_epi32(v_137, 4);
-            const __m512i v_139 = _mm512_xor_si512(v_126, v_138);
-            const __m512i v_140 = _mm512_xor_si512(v_128, v_137);
-            const __m512i v_141 = _mm512_srli_epi32(v_121, 4);
-            const __m512i v_142 = _mm512_xor_si512(v_141, v_123);
-            const __m512i v_143 = _mm512_and_si512(v_142, low_nibbles);
-            const __m512i v_144 = _mm512_slli_epi32(v_143, 4);
-            const __m512i v_145 = _mm512_xor_si512(v_121, v_144);
-            const __m512i v_146 = _mm512_xor_si512(v_123, v_143);
-            const __m512i v_147 = _mm512_srli_epi32(v_125, 4);
-            const __m512i v_148 = _mm512_xor_si512(v_147, v_127);
-            const __m512i v_149 = _mm512_and_si512(v_148, low_nibbles);
-            const __m512i v_150 = _mm512_slli_epi32(v_149, 4);
-            const __m512i v_151 = _mm512_xor_si512(v_125, v_150);
-            const __m512i v_152 = _mm512_xor_si512(v_127, v_149);
-            const __m512i v_153 = _mm512_xor_si512(v_133, flip);
-            _mm512_stream_si512((__m512i *)(s + 1152), v_153);
-            const __m512i v_154 = _mm512_xor_si512(v_145, flip);
-            _mm512_stream_si512((__m512i *)(s + 1280), v_154);
-            const __m512i v_155 = _mm512_xor_si512(v_139, flip);
-            _mm512_stream_si512((__m512i *)(s + 1408), v_155);
-            const __m512i v_156 = _mm512_xor_si512(v_151, flip);
-            _mm512_stream_si512((__m512i *)(s + 1536), v_156);
-            const __m512i v_157 = _mm512_xor_si512(v_134, flip);
-            _mm512_stream_si512((__m512i *)(s + 1728), v_157);
-            const __m512i v_158 = _mm512_xor_si512(v_146, flip);
-            _mm512_stream_si512((__m512i *)(s + 1856), v_158);
-            const __m512i v_159 = _mm512_xor_si512(v_140, flip);
-            _mm512_stream_si512((__m512i *)(s + 1984), v_159);
-            const __m512i v_160 = _mm512_xor_si512(v_152, flip);
-            _mm512_stream_si512((__m512i *)(s + 2112), v_160);
-            const __m512i v_161 =
+            const __m512i v_102 =
+                _mm512_inserti32x4(v_101, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m512i v_103 =
+                _mm512_inserti32x4(v_102, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 2);
+            const __m512i v_104 =
+                _mm512_inserti32x4(v_103, _mm_loadu_si128((const __m128i *)(row_16 + 64)), 3);
+            const __m512i v_105 = _mm512_unpackhi_epi32(v_76, v_84);
+            const __m512i v_106 = _mm512_unpacklo_epi32(v_76, v_84);
+            const __m512i v_107 = _mm512_unpackhi_epi32(v_80, v_88);
+            const __m512i v_108 = _mm512_unpacklo_epi32(v_80, v_88);
+            const __m512i v_109 = _mm512_unpackhi_epi32(v_92, v_100);
+            const __m512i v_110 = _mm512_unpacklo_epi32(v_92, v_100);
+            const __m512i v_111 = _mm512_unpackhi_epi32(v_96, v_104);
+            const __m512i v_112 = _mm512_unpacklo_epi32(v_96, v_104);
+            const __m512i v_113 = _mm512_unpackhi_epi64(v_106, v_110);
+            const __m512i v_114 = _mm512_unpacklo_epi64(v_106, v_110);
+            const __m512i v_115 = _mm512_unpackhi_epi64(v_108, v_112);
+            const __m512i v_116 = _mm512_unpacklo_epi64(v_108, v_112);
+            const __m512i v_117 = _mm512_unpackhi_epi64(v_105, v_109);
+            const __m512i v_118 = _mm512_unpacklo_epi64(v_105, v_109);
+            const __m512i v_119 = _mm512_unpackhi_epi64(v_107, v_111);
+            const __m512i v_120 = _mm512_unpacklo_epi64(v_107, v_111);
+            const __m512i v_121 = _mm512_srli_epi32(v_114, 4);
+            const __m512i v_122 = _mm512_xor_si512(v_121, v_116);
+            const __m512i v_123 = _mm512_and_si512(v_122, low_nibbles);
+            const __m512i v_124 = _mm512_slli_epi32(v_123, 4);
+            const __m512i v_125 = _mm512_xor_si512(v_114, v_124);
+            const __m512i v_126 = _mm512_xor_si512(v_116, v_123);
+            const __m512i v_127 = _mm512_srli_epi32(v_118, 4);
+            const __m512i v_128 = _mm512_xor_si512(v_127, v_120);
+            const __m512i v_129 = _mm512_and_si512(v_128, low_nibbles);
+            const __m512i v_130 = _mm512_slli_epi32(v_129, 4);
+            const __m512i v_131 = _mm512_xor_si512(v_118, v_130);
+            const __m512i v_132 = _mm512_xor_si512(v_120, v_129);
+            const __m512i v_133 = _mm512_srli_epi32(v_113, 4);
+            const __m512i v_134 = _mm512_xor_si512(v_133, v_115);
+            const __m512i v_135 = _mm512_and_si512(v_134, low_nibbles);
+            const __m512i v_136 = _mm512_slli_epi32(v_135, 4);
+            const __m512i v_137 = _mm512_xor_si512(v_113, v_136);
+            const __m512i v_138 = _mm512_xor_si512(v_115, v_135);
+            const __m512i v_139 = _mm512_srli_epi32(v_117, 4);
+            const __m512i v_140 = _mm512_xor_si512(v_139, v_119);
+            const __m512i v_141 = _mm512_and_si512(v_140, low_nibbles);
+            const __m512i v_142 = _mm512_slli_epi32(v_141, 4);
+            const __m512i v_143 = _mm512_xor_si512(v_117, v_142);
+            const __m512i v_144 = _mm512_xor_si512(v_119, v_141);
+            _mm512_stream_si512((__m512i *)(s + 1152), v_125);
+            _mm512_stream_si512((__m512i *)(s + 1280), v_137);
+            _mm512_stream_si512((__m512i *)(s + 1408), v_131);
+            _mm512_stream_si512((__m512i *)(s + 1536), v_143);
+            _mm512_stream_si512((__m512i *)(s + 1728), v_126);
+            _mm512_stream_si512((__m512i *)(s + 1856), v_138);
+            _mm512_stream_si512((__m512i *)(s + 1984), v_132);
+            _mm512_stream_si512((__m512i *)(s + 2112), v_144);
+            const __m512i v_145 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 80)));
-            const __m512i v_162 =
-                _mm512_inserti32x4(v_161, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-            const __m512i v_163 =
-                _mm512_inserti32x4(v_162, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
-            const __m512i v_164 =
-                _mm512_inserti32x4(v_163, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
-            const __m512i v_165 =
+            const __m512i v_146 =
+                _mm512_inserti32x4(v_145, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m512i v_147 =
+                _mm512_inserti32x4(v_146, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
+            const __m512i v_148 =
+                _mm512_inserti32x4(v_147, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
+            const __m512i v_149 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 96)));
-            const __m512i v_166 =
-                _mm512_inserti32x4(v_165, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-            const __m512i v_167 =
-                _mm512_inserti32x4(v_166, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
-            const __m512i v_168 =
-                _mm512_inserti32x4(v_167, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
-            const __m512i v_169 =
+            const __m512i v_150 =
+                _mm512_inserti32x4(v_149, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m512i v_151 =
+                _mm512_inserti32x4(v_150, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
+            const __m512i v_152 =
+                _mm512_inserti32x4(v_151, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
+            const __m512i v_153 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-            const __m512i v_170 =
-                _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-            const __m512i v_171 =
-                _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
-            const __m512i v_172 =
-                _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
-            const __m512i v_173 =
+            const __m512i v_154 =
+                _mm512_inserti32x4(v_153, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m512i v_155 =
+                _mm512_inserti32x4(v_154, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+            const __m512i v_156 =
+                _mm512_inserti32x4(v_155, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
+            const __m512i v_157 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-            const __m512i v_174 =
-                _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-            const __m512i v_175 =
-                _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
-            const __m512i v_176 =
-                _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
-            const __m512i v_177 =
+            const __m512i v_158 =
+                _mm512_inserti32x4(v_157, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m512i v_159 =
+                _mm512_inserti32x4(v_158, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
+            const __m512i v_160 =
+                _mm512_inserti32x4(v_159, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
+            const __m512i v_161 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-            const __m512i v_178 =
-                _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-            const __m512i v_179 =
-                _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
-            const __m512i v_180 =
-                _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
-            const __m512i v_181 =
+            const __m512i v_162 =
+                _mm512_inserti32x4(v_161, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m512i v_163 =
+                _mm512_inserti32x4(v_162, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
+            const __m512i v_164 =
+                _mm512_inserti32x4(v_163, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
+            const __m512i v_165 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-            const __m512i v_182 =
-                _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-            const __m512i v_183 =
-                _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
-            const __m512i v_184 =
-                _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
-            const __m512i v_185 =
+            const __m512i v_166 =
+                _mm512_inserti32x4(v_165, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m512i v_167 =
+                _mm512_inserti32x4(v_166, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
+            const __m512i v_168 =
+                _mm512_inserti32x4(v_167, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
+            const __m512i v_169 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
-            const __m512i v_186 =
-                _mm512_inserti32x4(v_185, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
-            const __m512i v_187 =
-                _mm512_inserti32x4(v_186, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 2);
-            const __m512i v_188 =
-                _mm512_inserti32x4(v_187, _mm_loadu_si128((const __m128i *)(row_16 + 80)), 3);
-            const __m512i v_189 =
+            const __m512i v_170 =
+                _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m512i v_171 =
+                _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 2);
+            const __m512i v_172 =
+                _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_16 + 80)), 3);
+            const __m512i v_173 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
-            const __m512i v_190 =
-                _mm512_inserti32x4(v_189, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
-            const __m512i v_191 =
-                _mm512_inserti32x4(v_190, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 2);
-            const __m512i v_192 =
-                _mm512_inserti32x4(v_191, _mm_loadu_si128((const __m128i *)(row_16 + 96)), 3);
-            const __m512i v_193 = _mm512_unpackhi_epi32(v_164, v_172);
-            const __m512i v_194 = _mm512_unpacklo_epi32(v_164, v_172);
-            const __m512i v_195 = _mm512_unpackhi_epi32(v_168, v_176);
-            const __m512i v_196 = _mm512_unpacklo_epi32(v_168, v_176);
-            const __m512i v_197 = _mm512_unpackhi_epi32(v_180, v_188);
-            const __m512i v_198 = _mm512_unpacklo_epi32(v_180, v_188);
-            const __m512i v_199 = _mm512_unpackhi_epi32(v_184, v_192);
-            const __m512i v_200 = _mm512_unpacklo_epi32(v_184, v_192);
-            const __m512i v_201 = _mm512_unpackhi_epi64(v_194, v_198);
-            const __m512i v_202 = _mm512_unpacklo_epi64(v_194, v_198);
-            const __m512i v_203 = _mm512_unpackhi_epi64(v_196, v_200);
-            const __m512i v_204 = _mm512_unpacklo_epi64(v_196, v_200);
-            const __m512i v_205 = _mm512_unpackhi_epi64(v_193, v_197);
-            const __m512i v_206 = _mm512_unpacklo_epi64(v_193, v_197);
-            const __m512i v_207 = _mm512_unpackhi_epi64(v_195, v_199);
-            const __m512i v_208 = _mm512_unpacklo_epi64(v_195, v_199);
-            const __m512i v_209 = _mm512_srli_epi32(v_202, 4);
-            const __m512i v_210 = _mm512_xor_si512(v_209, v_204);
-            const __m512i v_211 = _mm512_and_si512(v_210, low_nibbles);
-            const __m512i v_212 = _mm512_slli_epi32(v_211, 4);
-            const __m512i v_213 = _mm512_xor_si512(v_202, v_212);
-            const __m512i v_214 = _mm512_xor_si512(v_204, v_211);
-            const __m512i v_215 = _mm512_srli_epi32(v_206, 4);
-            const __m512i v_216 = _mm512_xor_si512(v_215, v_208);
-            const __m512i v_217 = _mm512_and_si512(v_216, low_nibbles);
-            const __m512i v_218 = _mm512_slli_epi32(v_217, 4);
-            const __m512i v_219 = _mm512_xor_si512(v_206, v_218);
-            const __m512i v_220 = _mm512_xor_si512(v_208, v_217);
-            const __m512i v_221 = _mm512_srli_epi32(v_201, 4);
-            const __m512i v_222 = _mm512_xor_si512(v_221, v_203);
-            const __m512i v_223 = _mm512_and_si512(v_222, low_nibbles);
-            const __m512i v_224 = _mm512_slli_epi32(v_223, 4);
-            const __m512i v_225 = _mm512_xor_si512(v_201, v_224);
-            const __m512i v_226 = _mm512_xor_si512(v_203, v_223);
-            const __m512i v_227 = _mm512_srli_epi32(v_205, 4);
-            const __m512i v_228 = _mm512_xor_si512(v_227, v_207);
-            const __m512i v_229 = _mm512_and_si512(v_228, low_nibbles);
-            const __m512i v_230 = _mm512_slli_epi32(v_229, 4);
-            const __m512i v_231 = _mm512_xor_si512(v_205, v_230);
-            const __m512i v_232 = _mm512_xor_si512(v_207, v_229);
-            const __m512i v_233 = _mm512_xor_si512(v_213, flip);
-            _mm512_stream_si512((__m512i *)(s + 2304), v_233);
-            const __m512i v_234 = _mm512_xor_si512(v_225, flip);
-            _mm512_stream_si512((__m512i *)(s + 2432), v_234);
-            const __m512i v_235 = _mm512_xor_si512(v_219, flip);
-            _mm512_stream_si512((__m512i *)(s + 2560), v_235);
-            const __m512i v_236 = _mm512_xor_si512(v_231, flip);
-            _mm512_stream_si512((__m512i *)(s + 2688), v_236);
-            const __m512i v_237 = _mm512_xor_si512(v_214, flip);
-            _mm512_stream_si512((__m512i *)(s + 2880), v_237);
-            const __m512i v_238 = _mm512_xor_si512(v_226, flip);
-            _mm512_stream_si512((__m512i *)(s + 3008), v_238);
-            const __m512i v_239 = _mm512_xor_si512(v_220, flip);
-            _mm512_stream_si512((__m512i *)(s + 3136), v_239);
-            const __m512i v_240 = _mm512_xor_si512(v_232, flip);
-            _mm512_stream_si512((__m512i *)(s + 3264), v_240);
-            const __m512i v_241 =
+            const __m512i v_174 =
+                _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m512i v_175 =
+                _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 2);
+            const __m512i v_176 =
+                _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_16 + 96)), 3);
+            const __m512i v_177 = _mm512_unpackhi_epi32(v_148, v_156);
+            const __m512i v_178 = _mm512_unpacklo_epi32(v_148, v_156);
+            const __m512i v_179 = _mm512_unpackhi_epi32(v_152, v_160);
+            const __m512i v_180 = _mm512_unpacklo_epi32(v_152, v_160);
+            const __m512i v_181 = _mm512_unpackhi_epi32(v_164, v_172);
+            const __m512i v_182 = _mm512_unpacklo_epi32(v_164, v_172);
+            const __m512i v_183 = _mm512_unpackhi_epi32(v_168, v_176);
+            const __m512i v_184 = _mm512_unpacklo_epi32(v_168, v_176);
+            const __m512i v_185 = _mm512_unpackhi_epi64(v_178, v_182);
+            const __m512i v_186 = _mm512_unpacklo_epi64(v_178, v_182);
+            const __m512i v_187 = _mm512_unpackhi_epi64(v_180, v_184);
+            const __m512i v_188 = _mm512_unpacklo_epi64(v_180, v_184);
+            const __m512i v_189 = _mm512_unpackhi_epi64(v_177, v_181);
+            const __m512i v_190 = _mm512_unpacklo_epi64(v_177, v_181);
+            const __m512i v_191 = _mm512_unpackhi_epi64(v_179, v_183);
+            const __m512i v_192 = _mm512_unpacklo_epi64(v_179, v_183);
+            const __m512i v_193 = _mm512_srli_epi32(v_186, 4);
+            const __m512i v_194 = _mm512_xor_si512(v_193, v_188);
+            const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles);
+            const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+            const __m512i v_197 = _mm512_xor_si512(v_186, v_196);
+            const __m512i v_198 = _mm512_xor_si512(v_188, v_195);
+            const __m512i v_199 = _mm512_srli_epi32(v_190, 4);
+            const __m512i v_200 = _mm512_xor_si512(v_199, v_192);
+            const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles);
+            const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+            const __m512i v_203 = _mm512_xor_si512(v_190, v_202);
+            const __m512i v_204 = _mm512_xor_si512(v_192, v_201);
+            const __m512i v_205 = _mm512_srli_epi32(v_185, 4);
+            const __m512i v_206 = _mm512_xor_si512(v_205, v_187);
+            const __m512i v_207 = _mm512_and_si512(v_206, low_nibbles);
+            const __m512i v_208 = _mm512_slli_epi32(v_207, 4);
+            const __m512i v_209 = _mm512_xor_si512(v_185, v_208);
+            const __m512i v_210 = _mm512_xor_si512(v_187, v_207);
+            const __m512i v_211 = _mm512_srli_epi32(v_189, 4);
+            const __m512i v_212 = _mm512_xor_si512(v_211, v_191);
+            const __m512i v_213 = _mm512_and_si512(v_212, low_nibbles);
+            const __m512i v_214 = _mm512_slli_epi32(v_213, 4);
+            const __m512i v_215 = _mm512_xor_si512(v_189, v_214);
+            const __m512i v_216 = _mm512_xor_si512(v_191, v_213);
+            _mm512_stream_si512((__m512i *)(s + 2304), v_197);
+            _mm512_stream_si512((__m512i *)(s + 2432), v_209);
+            _mm512_stream_si512((__m512i *)(s + 2560), v_203);
+            _mm512_stream_si512((__m512i *)(s + 2688), v_215);
+            _mm512_stream_si512((__m512i *)(s + 2880), v_198);
+            _mm512_stream_si512((__m512i *)(s + 3008), v_210);
+            _mm512_stream_si512((__m512i *)(s + 3136), v_204);
+            _mm512_stream_si512((__m512i *)(s + 3264), v_216);
+            const __m512i v_217 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 112)));
-            const __m512i v_242 =
-                _mm512_inserti32x4(v_241, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-            const __m512i v_243 =
-                _mm512_inserti32x4(v_242, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
-            const __m512i v_244 =
-                _mm512_inserti32x4(v_243, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
-            const __m512i v_245 =
+            const __m512i v_218 =
+                _mm512_inserti32x4(v_217, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m512i v_219 =
+                _mm512_inserti32x4(v_218, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
+            const __m512i v_220 =
+                _mm512_inserti32x4(v_219, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
+            const __m512i v_221 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 128)));
-            const __m512i v_246 =
-                _mm512_inserti32x4(v_245, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
-            const __m512i v_247 =
-                _mm512_inserti32x4(v_246, _mm_loadu_si128((const __m128i *)(row_9 + 128)), 2);
-            const __m512i v_248 =
-                _mm512_inserti32x4(v_247, _mm_loadu_si128((const __m128i *)(row_13 + 128)), 3);
-            const __m512i v_249 =
+            const __m512i v_222 =
+                _mm512_inserti32x4(v_221, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
+            const __m512i v_223 =
+                _mm512_inserti32x4(v_222, _mm_loadu_si128((const __m128i *)(row_9 + 128)), 2);
+            const __m512i v_224 =
+                _mm512_inserti32x4(v_223, _mm_loadu_si128((const __m128i *)(row_13 + 128)), 3);
+            const __m512i v_225 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-            const __m512i v_250 =
-                _mm512_inserti32x4(v_249, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-            const __m512i v_251 =
-                _mm512_inserti32x4(v_250, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
-            const __m512i v_252 =
-                _mm512_inserti32x4(v_251, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
-            const __m512i v_253 =
+            const __m512i v_226 =
+                _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m512i v_227 =
+                _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
+            const __m512i v_228 =
+                _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
+            const __m512i v_229 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 128)));
-            const __m512i v_254 =
-                _mm512_inserti32x4(v_253, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
-            const __m512i v_255 =
-                _mm512_inserti32x4(v_254, _mm_loadu_si128((const __m128i *)(row_10 + 128)), 2);
-            const __m512i v_256 =
-                _mm512_inserti32x4(v_255, _mm_loadu_si128((const __m128i *)(row_14 + 128)), 3);
-            const __m512i v_257 =
+            const __m512i v_230 =
+                _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
+            const __m512i v_231 =
+                _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_10 + 128)), 2);
+            const __m512i v_232 =
+                _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_14 + 128)), 3);
+            const __m512i v_233 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-            const __m512i v_258 =
-                _mm512_inserti32x4(v_257, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-            const __m512i v_259 =
-                _mm512_inserti32x4(v_258, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
-            const __m512i v_260 =
-                _mm512_inserti32x4(v_259, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
-            const __m512i v_261 =
+            const __m512i v_234 =
+                _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m512i v_235 =
+                _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
+            const __m512i v_236 =
+                _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
+            const __m512i v_237 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 128)));
-            const __m512i v_262 =
-                _mm512_inserti32x4(v_261, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
-            const __m512i v_263 =
-                _mm512_inserti32x4(v_262, _mm_loadu_si128((const __m128i *)(row_11 + 128)), 2);
-            const __m512i v_264 =
-                _mm512_inserti32x4(v_263, _mm_loadu_si128((const __m128i *)(row_15 + 128)), 3);
-            const __m512i v_265 =
+            const __m512i v_238 =
+                _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
+            const __m512i v_239 =
+                _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_11 + 128)), 2);
+            const __m512i v_240 =
+                _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_15 + 128)), 3);
+            const __m512i v_241 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
-            const __m512i v_266 =
-                _mm512_inserti32x4(v_265, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
-            const __m512i v_267 =
-                _mm512_inserti32x4(v_266, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 2);
-            const __m512i v_268 =
-                _mm512_inserti32x4(v_267, _mm_loadu_si128((const __m128i *)(row_16 + 112)), 3);
-            const __m512i v_269 =
+            const __m512i v_242 =
+                _mm512_inserti32x4(v_241, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m512i v_243 =
+                _mm512_inserti32x4(v_242, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 2);
+            const __m512i v_244 =
+                _mm512_inserti32x4(v_243, _mm_loadu_si128((const __m128i *)(row_16 + 112)), 3);
+            const __m512i v_245 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 128)));
-            const __m512i v_270 =
-                _mm512_inserti32x4(v_269, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
-            const __m512i v_271 =
-                _mm512_inserti32x4(v_270, _mm_loadu_si128((const __m128i *)(row_12 + 128)), 2);
-            const __m512i v_272 =
-                _mm512_inserti32x4(v_271, _mm_loadu_si128((const __m128i *)(row_16 + 128)), 3);
-            const __m512i v_273 = _mm512_unpackhi_epi32(v_244, v_252);
-            const __m512i v_274 = _mm512_unpacklo_epi32(v_244, v_252);
-            const __m512i v_275 = _mm512_unpackhi_epi32(v_248, v_256);
-            const __m512i v_276 = _mm512_unpacklo_epi32(v_248, v_256);
-            const __m512i v_277 = _mm512_unpackhi_epi32(v_260, v_268);
-            const __m512i v_278 = _mm512_unpacklo_epi32(v_260, v_268);
-            const __m512i v_279 = _mm512_unpackhi_epi32(v_264, v_272);
-            const __m512i v_280 = _mm512_unpacklo_epi32(v_264, v_272);
-            const __m512i v_281 = _mm512_unpackhi_epi64(v_274, v_278);
-            const __m512i v_282 = _mm512_unpacklo_epi64(v_274, v_278);
-            const __m512i v_283 = _mm512_unpackhi_epi64(v_276, v_280);
-            const __m512i v_284 = _mm512_unpacklo_epi64(v_276, v_280);
-            const __m512i v_285 = _mm512_unpackhi_epi64(v_273, v_277);
-            const __m512i v_286 = _mm512_unpacklo_epi64(v_273, v_277);
-            const __m512i v_287 = _mm512_unpackhi_epi64(v_275, v_279);
-            const __m512i v_288 = _mm512_unpacklo_epi64(v_275, v_279);
-            const __m512i v_289 = _mm512_srli_epi32(v_282, 4);
-            const __m512i v_290 = _mm512_xor_si512(v_289, v_284);
-            const __m512i v_291 = _mm512_and_si512(v_290, low_nibbles);
-            const __m512i v_292 = _mm512_slli_epi32(v_291, 4);
-            const __m512i v_293 = _mm512_xor_si512(v_282, v_292);
-            const __m512i v_294 = _mm512_xor_si512(v_284, v_291);
-            const __m512i v_295 = _mm512_srli_epi32(v_286, 4);
-            const __m512i v_296 = _mm512_xor_si512(v_295, v_288);
-            const __m512i v_297 = _mm512_and_si512(v_296, low_nibbles);
-            const __m512i v_298 = _mm512_slli_epi32(v_297, 4);
-            const __m512i v_299 = _mm512_xor_si512(v_286, v_298);
-            const __m512i v_300 = _mm512_xor_si512(v_288, v_297);
-            const __m512i v_301 = _mm512_srli_epi32(v_281, 4);
-            const __m512i v_302 = _mm512_xor_si512(v_301, v_283);
-            const __m512i v_303 = _mm512_and_si512(v_302, low_nibbles);
-            const __m512i v_304 = _mm512_slli_epi32(v_303, 4);
-            const __m512i v_305 = _mm512_xor_si512(v_281, v_304);
-            const __m512i v_306 = _mm512_xor_si512(v_283, v_303);
-            const __m512i v_307 = _mm512_srli_epi32(v_285, 4);
-            const __m512i v_308 = _mm512_xor_si512(v_307, v_287);
-            const __m512i v_309 = _mm512_and_si512(v_308, low_nibbles);
-            const __m512i v_310 = _mm512_slli_epi32(v_309, 4);
-            const __m512i v_311 = _mm512_xor_si512(v_285, v_310);
-            const __m512i v_312 = _mm512_xor_si512(v_287, v_309);
-            const __m512i v_313 = _mm512_xor_si512(v_293, flip);
-            _mm512_stream_si512((__m512i *)(s + 3456), v_313);
-            const __m512i v_314 = _mm512_xor_si512(v_305, flip);
-            _mm512_stream_si512((__m512i *)(s + 3584), v_314);
-            const __m512i v_315 = _mm512_xor_si512(v_299, flip);
-            _mm512_stream_si512((__m512i *)(s + 3712), v_315);
-            const __m512i v_316 = _mm512_xor_si512(v_311, flip);
-            _mm512_stream_si512((__m512i *)(s + 3840), v_316);
-            const __m512i v_317 = _mm512_xor_si512(v_294, flip);
-            _mm512_stream_si512((__m512i *)(s + 4032), v_317);
-            const __m512i v_318 = _mm512_xor_si512(v_306, flip);
-            _mm512_stream_si512((__m512i *)(s + 4160), v_318);
-            const __m512i v_319 = _mm512_xor_si512(v_300, flip);
-            _mm512_stream_si512((__m512i *)(s + 4288), v_319);
-            const __m512i v_320 = _mm512_xor_si512(v_312, flip);
-            _mm512_stream_si512((__m512i *)(s + 4416), v_320);
+            const __m512i v_246 =
+                _mm512_inserti32x4(v_245, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
+            const __m512i v_247 =
+                _mm512_inserti32x4(v_246, _mm_loadu_si128((const __m128i *)(row_12 + 128)), 2);
+            const __m512i v_248 =
+                _mm512_inserti32x4(v_247, _mm_loadu_si128((const __m128i *)(row_16 + 128)), 3);
+            const __m512i v_249 = _mm512_unpackhi_epi32(v_220, v_228);
+            const __m512i v_250 = _mm512_unpacklo_epi32(v_220, v_228);
+            const __m512i v_251 = _mm512_unpackhi_epi32(v_224, v_232);
+            const __m512i v_252 = _mm512_unpacklo_epi32(v_224, v_232);
+            const __m512i v_253 = _mm512_unpackhi_epi32(v_236, v_244);
+            const __m512i v_254 = _mm512_unpacklo_epi32(v_236, v_244);
+            const __m512i v_255 = _mm512_unpackhi_epi32(v_240, v_248);
+            const __m512i v_256 = _mm512_unpacklo_epi32(v_240, v_248);
+            const __m512i v_257 = _mm512_unpackhi_epi64(v_250, v_254);
+            const __m512i v_258 = _mm512_unpacklo_epi64(v_250, v_254);
+            const __m512i v_259 = _mm512_unpackhi_epi64(v_252, v_256);
+            const __m512i v_260 = _mm512_unpacklo_epi64(v_252, v_256);
+            const __m512i v_261 = _mm512_unpackhi_epi64(v_249, v_253);
+            const __m512i v_262 = _mm512_unpacklo_epi64(v_249, v_253);
+            const __m512i v_263 = _mm512_unpackhi_epi64(v_251, v_255);
+            const __m512i v_264 = _mm512_unpacklo_epi64(v_251, v_255);
+            const __m512i v_265 = _mm512_srli_epi32(v_258, 4);
+            const __m512i v_266 = _mm512_xor_si512(v_265, v_260);
+            const __m512i v_267 = _mm512_and_si512(v_266, low_nibbles);
+            const __m512i v_268 = _mm512_slli_epi32(v_267, 4);
+            const __m512i v_269 = _mm512_xor_si512(v_258, v_268);
+            const __m512i v_270 = _mm512_xor_si512(v_260, v_267);
+            const __m512i v_271 = _mm512_srli_epi32(v_262, 4);
+            const __m512i v_272 = _mm512_xor_si512(v_271, v_264);
+            const __m512i v_273 = _mm512_and_si512(v_272, low_nibbles);
+            const __m512i v_274 = _mm512_slli_epi32(v_273, 4);
+            const __m512i v_275 = _mm512_xor_si512(v_262, v_274);
+            const __m512i v_276 = _mm512_xor_si512(v_264, v_273);
+            const __m512i v_277 = _mm512_srli_epi32(v_257, 4);
+            const __m512i v_278 = _mm512_xor_si512(v_277, v_259);
+            const __m512i v_279 = _mm512_and_si512(v_278, low_nibbles);
+            const __m512i v_280 = _mm512_slli_epi32(v_279, 4);
+            const __m512i v_281 = _mm512_xor_si512(v_257, v_280);
+            const __m512i v_282 = _mm512_xor_si512(v_259, v_279);
+            const __m512i v_283 = _mm512_srli_epi32(v_261, 4);
+            const __m512i v_284 = _mm512_xor_si512(v_283, v_263);
+            const __m512i v_285 = _mm512_and_si512(v_284, low_nibbles);
+            const __m512i v_286 = _mm512_slli_epi32(v_285, 4);
+            const __m512i v_287 = _mm512_xor_si512(v_261, v_286);
+            const __m512i v_288 = _mm512_xor_si512(v_263, v_285);
+            _mm512_stream_si512((__m512i *)(s + 3456), v_269);
+            _mm512_stream_si512((__m512i *)(s + 3584), v_281);
+            _mm512_stream_si512((__m512i *)(s + 3712), v_275);
+            _mm512_stream_si512((__m512i *)(s + 3840), v_287);
+            _mm512_stream_si512((__m512i *)(s + 4032), v_270);
+            _mm512_stream_si512((__m512i *)(s + 4160), v_282);
+            _mm512_stream_si512((__m512i *)(s + 4288), v_276);
+            _mm512_stream_si512((__m512i *)(s + 4416), v_288);
             from_at_2 = row_16 + stride;
             s += 64;
           }
@@ -914,382 +881,350 @@ void tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_70 = _mm512_slli_epi32(v_69, 4);
             const __m512i v_71 = _mm512_xor_si512(v_45, v_70);
             const __m512i v_72 = _mm512_xor_si512(v_47, v_69);
-            const __m512i v_73 = _mm512_xor_si512(v_53, flip);
-            _mm512_storeu_si512((void *)s, v_73);
-            const __m512i v_74 = _mm512_xor_si512(v_65, flip);
-            _mm512_storeu_si512((void *)(s + 128), v_74);
-            const __m512i v_75 = _mm512_xor_si512(v_59, flip);
-            _mm512_storeu_si512((void *)(s + 256), v_75);
-            const __m512i v_76 = _mm512_xor_si512(v_71, flip);
-            _mm512_storeu_si512((void *)(s + 384), v_76);
-            const __m512i v_77 = _mm512_xor_si512(v_54, flip);
-            _mm512_storeu_si512((void *)(s + 576), v_77);
-            const __m512i v_78 = _mm512_xor_si512(v_66, flip);
-            _mm512_storeu_si512((void *)(s + 704), v_78);
-            const __m512i v_79 = _mm512_xor_si512(v_60, flip);
-            _mm512_storeu_si512((void *)(s + 832), v_79);
-            const __m512i v_80 = _mm512_xor_si512(v_72, flip);
-            _mm512_storeu_si512((void *)(s + 960), v_80);
-            const __m512i v_81 =
+            _mm512_storeu_si512((void *)s, v_53);
+            _mm512_storeu_si512((void *)(s + 128), v_65);
+            _mm512_storeu_si512((void *)(s + 256), v_59);
+            _mm512_storeu_si512((void *)(s + 384), v_71);
+            _mm512_storeu_si512((void *)(s + 576), v_54);
+            _mm512_storeu_si512((void *)(s + 704), v_66);
+            _mm512_storeu_si512((void *)(s + 832), v_60);
+            _mm512_storeu_si512((void *)(s + 960), v_72);
+            const __m512i v_73 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 48)));
-            const __m512i v_82 =
-                _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
-            const __m512i v_83 =
-                _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
-            const __m512i v_84 =
-                _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
-            const __m512i v_85 =
+            const __m512i v_74 =
+                _mm512_inserti32x4(v_73, _mm_loadu_si128((const __m128i *)(row_5 + 48)), 1);
+            const __m512i v_75 =
+                _mm512_inserti32x4(v_74, _mm_loadu_si128((const __m128i *)(row_9 + 48)), 2);
+            const __m512i v_76 =
+                _mm512_inserti32x4(v_75, _mm_loadu_si128((const __m128i *)(row_13 + 48)), 3);
+            const __m512i v_77 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 64)));
-            const __m512i v_86 =
-                _mm512_inserti32x4(v_85, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
-            const __m512i v_87 =
-                _mm512_inserti32x4(v_86, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
-            const __m512i v_88 =
-                _mm512_inserti32x4(v_87, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
-            const __m512i v_89 =
+            const __m512i v_78 =
+                _mm512_inserti32x4(v_77, _mm_loadu_si128((const __m128i *)(row_5 + 64)), 1);
+            const __m512i v_79 =
+                _mm512_inserti32x4(v_78, _mm_loadu_si128((const __m128i *)(row_9 + 64)), 2);
+            const __m512i v_80 =
+                _mm512_inserti32x4(v_79, _mm_loadu_si128((const __m128i *)(row_13 + 64)), 3);
+            const __m512i v_81 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 48)));
-            const __m512i v_90 =
-                _mm512_inserti32x4(v_89, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
-            const __m512i v_91 =
-                _mm512_inserti32x4(v_90, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
-            const __m512i v_92 =
-                _mm512_inserti32x4(v_91, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
-            const __m512i v_93 =
+            const __m512i v_82 =
+                _mm512_inserti32x4(v_81, _mm_loadu_si128((const __m128i *)(row_6 + 48)), 1);
+            const __m512i v_83 =
+                _mm512_inserti32x4(v_82, _mm_loadu_si128((const __m128i *)(row_10 + 48)), 2);
+            const __m512i v_84 =
+                _mm512_inserti32x4(v_83, _mm_loadu_si128((const __m128i *)(row_14 + 48)), 3);
+            const __m512i v_85 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 64)));
-            const __m512i v_94 =
-                _mm512_inserti32x4(v_93, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
-            const __m512i v_95 =
-                _mm512_inserti32x4(v_94, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
-            const __m512i v_96 =
-                _mm512_inserti32x4(v_95, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
-            const __m512i v_97 =
+            const __m512i v_86 =
+                _mm512_inserti32x4(v_85, _mm_loadu_si128((const __m128i *)(row_6 + 64)), 1);
+            const __m512i v_87 =
+                _mm512_inserti32x4(v_86, _mm_loadu_si128((const __m128i *)(row_10 + 64)), 2);
+            const __m512i v_88 =
+                _mm512_inserti32x4(v_87, _mm_loadu_si128((const __m128i *)(row_14 + 64)), 3);
+            const __m512i v_89 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 48)));
-            const __m512i v_98 =
-                _mm512_inserti32x4(v_97, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
-            const __m512i v_99 =
-                _mm512_inserti32x4(v_98, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
-            const __m512i v_100 =
-                _mm512_inserti32x4(v_99, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
-            const __m512i v_101 =
+            const __m512i v_90 =
+                _mm512_inserti32x4(v_89, _mm_loadu_si128((const __m128i *)(row_7 + 48)), 1);
+            const __m512i v_91 =
+                _mm512_inserti32x4(v_90, _mm_loadu_si128((const __m128i *)(row_11 + 48)), 2);
+            const __m512i v_92 =
+                _mm512_inserti32x4(v_91, _mm_loadu_si128((const __m128i *)(row_15 + 48)), 3);
+            const __m512i v_93 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 64)));
-            const __m512i v_102 =
-                _mm512_inserti32x4(v_101, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
-            const __m512i v_103 =
-                _mm512_inserti32x4(v_102, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
-            const __m512i v_104 =
-                _mm512_inserti32x4(v_103, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
-            const __m512i v_105 =
+            const __m512i v_94 =
+                _mm512_inserti32x4(v_93, _mm_loadu_si128((const __m128i *)(row_7 + 64)), 1);
+            const __m512i v_95 =
+                _mm512_inserti32x4(v_94, _mm_loadu_si128((const __m128i *)(row_11 + 64)), 2);
+            const __m512i v_96 =
+                _mm512_inserti32x4(v_95, _mm_loadu_si128((const __m128i *)(row_15 + 64)), 3);
+            const __m512i v_97 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 48)));
-            const __m512i v_106 =
-                _mm512_inserti32x4(v_105, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
-            const __m512i v_107 =
-                _mm512_inserti32x4(v_106, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 2);
-            const __m512i v_108 =
-                _mm512_inserti32x4(v_107, _mm_loadu_si128((const __m128i *)(row_16 + 48)), 3);
-            const __m512i v_109 =
+            const __m512i v_98 =
+                _mm512_inserti32x4(v_97, _mm_loadu_si128((const __m128i *)(row_8 + 48)), 1);
+            const __m512i v_99 =
+                _mm512_inserti32x4(v_98, _mm_loadu_si128((const __m128i *)(row_12 + 48)), 2);
+            const __m512i v_100 =
+                _mm512_inserti32x4(v_99, _mm_loadu_si128((const __m128i *)(row_16 + 48)), 3);
+            const __m512i v_101 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 64)));
-            const __m512i v_110 =
-                _mm512_inserti32x4(v_109, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
-            const __m512i v_111 =
-                _mm512_inserti32x4(v_110, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 2);
-            const __m512i v_112 =
-                _mm512_inserti32x4(v_111, _mm_loadu_si128((const __m128i *)(row_16 + 64)), 3);
-            const __m512i v_113 = _mm512_unpackhi_epi32(v_84, v_92);
-            const __m512i v_114 = _mm512_unpacklo_epi32(v_84, v_92);
-            const __m512i v_115 = _mm512_unpackhi_epi32(v_88, v_96);
-            const __m512i v_116 = _mm512_unpacklo_epi32(v_88, v_96);
-            const __m512i v_117 = _mm512_unpackhi_epi32(v_100, v_108);
-            const __m512i v_118 = _mm512_unpacklo_epi32(v_100, v_108);
-            const __m512i v_119 = _mm512_unpackhi_epi32(v_104, v_112);
-            const __m512i v_120 = _mm512_unpacklo_epi32(v_104, v_112);
-            const __m512i v_121 = _mm512_unpackhi_epi64(v_114, v_118);
-            const __m512i v_122 = _mm512_unpacklo_epi64(v_114, v_118);
-            const __m512i v_123 = _mm512_unpackhi_epi64(v_116, v_120);
-            const __m512i v_124 = _mm512_unpacklo_epi64(v_116, v_120);
-            const __m512i v_125 = _mm512_unpackhi_epi64(v_113, v_117);
-            const __m512i v_126 = _mm512_unpacklo_epi64(v_113, v_117);
-            const __m512i v_127 = _mm512_unpackhi_epi64(v_115, v_119);
-            const __m512i v_128 = _mm512_unpacklo_epi64(v_115, v_119);
-            const __m512i v_129 = _mm512_srli_epi32(v_122, 4);
-            const __m512i v_130 = _mm512_xor_si512(v_129, v_124);
-            const __m512i v_131 = _mm512_and_si512(v_130, low_nibbles);
-            const __m512i v_132 = _mm512_slli_epi32(v_131, 4);
-            const __m512i v_133 = _mm512_xor_si512(v_122, v_132);
-            const __m512i v_134 = _mm512_xor_si512(v_124, v_131);
-            const __m512i v_135 = _mm512_srli_epi32(v_126, 4);
-            const __m512i v_136 = _mm512_xor_si512(v_135, v_128);
-            const __m512i v_137 = _mm512_and_si512(v_136, low_nibbles);
-            const __m512i v_138 = _mm512_slli_epi32(v_137, 4);
-            const __m512i v_139 = _mm512_xor_si512(v_126, v_138);
-            const __m512i v_140 = _mm512_xor_si512(v_128, v_137);
-            const __m512i v_141 = _mm512_srli_epi32(v_121, 4);
-            const __m512i v_142 = _mm512_xor_si512(v_141, v_123);
-            const __m512i v_143 = _mm512_and_si512(v_142, low_nibbles);
-            const __m512i v_144 = _mm512_slli_epi32(v_143, 4);
-            const __m512i v_145 = _mm512_xor_si512(v_121, v_144);
-            const __m512i v_146 = _mm512_xor_si512(v_123, v_143);
-            const __m512i v_147 = _mm512_srli_epi32(v_125, 4);
-            const __m512i v_148 = _mm512_xor_si512(v_147, v_127);
-            const __m512i v_149 = _mm512_and_si512(v_148, low_nibbles);
-            const __m512i v_150 = _mm512_slli_epi32(v_149, 4);
-            const __m512i v_151 = _mm512_xor_si512(v_125, v_150);
-            const __m512i v_152 = _mm512_xor_si512(v_127, v_149);
-            const __m512i v_153 = _mm512_xor_si512(v_133, flip);
-            _mm512_storeu_si512((void *)(s + 1152), v_153);
-            const __m512i v_154 = _mm512_xor_si512(v_145, flip);
-            _mm512_storeu_si512((void *)(s + 1280), v_154);
-            const __m512i v_155 = _mm512_xor_si512(v_139, flip);
-            _mm512_storeu_si512((void *)(s + 1408), v_155);
-            const __m512i v_156 = _mm512_xor_si512(v_151, flip);
-            _mm512_storeu_si512((void *)(s + 1536), v_156);
-            const __m512i v_157 = _mm512_xor_si512(v_134, flip);
-            _mm512_storeu_si512((void *)(s + 1728), v_157);
-            const __m512i v_158 = _mm512_xor_si512(v_146, flip);
-            _mm512_storeu_si512((void *)(s + 1856), v_158);
-            const __m512i v_159 = _mm512_xor_si512(v_140, flip);
-            _mm512_storeu_si512((void *)(s + 1984), v_159);
-            const __m512i v_160 = _mm512_xor_si512(v_152, flip);
-            _mm512_storeu_si512((void *)(s + 2112), v_160);
-            const __m512i v_161 =
+            const __m512i v_102 =
+                _mm512_inserti32x4(v_101, _mm_loadu_si128((const __m128i *)(row_8 + 64)), 1);
+            const __m512i v_103 =
+                _mm512_inserti32x4(v_102, _mm_loadu_si128((const __m128i *)(row_12 + 64)), 2);
+            const __m512i v_104 =
+                _mm512_inserti32x4(v_103, _mm_loadu_si128((const __m128i *)(row_16 + 64)), 3);
+            const __m512i v_105 = _mm512_unpackhi_epi32(v_76, v_84);
+            const __m512i v_106 = _mm512_unpacklo_epi32(v_76, v_84);
+            const __m512i v_107 = _mm512_unpackhi_epi32(v_80, v_88);
+            const __m512i v_108 = _mm512_unpacklo_epi32(v_80, v_88);
+            const __m512i v_109 = _mm512_unpackhi_epi32(v_92, v_100);
+            const __m512i v_110 = _mm512_unpacklo_epi32(v_92, v_100);
+            const __m512i v_111 = _mm512_unpackhi_epi32(v_96, v_104);
+            const __m512i v_112 = _mm512_unpacklo_epi32(v_96, v_104);
+            const __m512i v_113 = _mm512_unpackhi_epi64(v_106, v_110);
+            const __m512i v_114 = _mm512_unpacklo_epi64(v_106, v_110);
+            const __m512i v_115 = _mm512_unpackhi_epi64(v_108, v_112);
+            const __m512i v_116 = _mm512_unpacklo_epi64(v_108, v_112);
+            const __m512i v_117 = _mm512_unpackhi_epi64(v_105, v_109);
+            const __m512i v_118 = _mm512_unpacklo_epi64(v_105, v_109);
+            const __m512i v_119 = _mm512_unpackhi_epi64(v_107, v_111);
+            const __m512i v_120 = _mm512_unpacklo_epi64(v_107, v_111);
+            const __m512i v_121 = _mm512_srli_epi32(v_114, 4);
+            const __m512i v_122 = _mm512_xor_si512(v_121, v_116);
+            const __m512i v_123 = _mm512_and_si512(v_122, low_nibbles);
+            const __m512i v_124 = _mm512_slli_epi32(v_123, 4);
+            const __m512i v_125 = _mm512_xor_si512(v_114, v_124);
+            const __m512i v_126 = _mm512_xor_si512(v_116, v_123);
+            const __m512i v_127 = _mm512_srli_epi32(v_118, 4);
+            const __m512i v_128 = _mm512_xor_si512(v_127, v_120);
+            const __m512i v_129 = _mm512_and_si512(v_128, low_nibbles);
+            const __m512i v_130 = _mm512_slli_epi32(v_129, 4);
+            const __m512i v_131 = _mm512_xor_si512(v_118, v_130);
+            const __m512i v_132 = _mm512_xor_si512(v_120, v_129);
+            const __m512i v_133 = _mm512_srli_epi32(v_113, 4);
+            const __m512i v_134 = _mm512_xor_si512(v_133, v_115);
+            const __m512i v_135 = _mm512_and_si512(v_134, low_nibbles);
+            const __m512i v_136 = _mm512_slli_epi32(v_135, 4);
+            const __m512i v_137 = _mm512_xor_si512(v_113, v_136);
+            const __m512i v_138 = _mm512_xor_si512(v_115, v_135);
+            const __m512i v_139 = _mm512_srli_epi32(v_117, 4);
+            const __m512i v_140 = _mm512_xor_si512(v_139, v_119);
+            const __m512i v_141 = _mm512_and_si512(v_140, low_nibbles);
+            const __m512i v_142 = _mm512_slli_epi32(v_141, 4);
+            const __m512i v_143 = _mm512_xor_si512(v_117, v_142);
+            const __m512i v_144 = _mm512_xor_si512(v_119, v_141);
+            _mm512_storeu_si512((void *)(s + 1152), v_125);
+            _mm512_storeu_si512((void *)(s + 1280), v_137);
+            _mm512_storeu_si512((void *)(s + 1408), v_131);
+            _mm512_storeu_si512((void *)(s + 1536), v_143);
+            _mm512_storeu_si512((void *)(s + 1728), v_126);
+            _mm512_storeu_si512((void *)(s + 1856), v_138);
+            _mm512_storeu_si512((void *)(s + 1984), v_132);
+            _mm512_storeu_si512((void *)(s + 2112), v_144);
+            const __m512i v_145 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 80)));
-            const __m512i v_162 =
-                _mm512_inserti32x4(v_161, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
-            const __m512i v_163 =
-                _mm512_inserti32x4(v_162, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
-            const __m512i v_164 =
-                _mm512_inserti32x4(v_163, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
-            const __m512i v_165 =
+            const __m512i v_146 =
+                _mm512_inserti32x4(v_145, _mm_loadu_si128((const __m128i *)(row_5 + 80)), 1);
+            const __m512i v_147 =
+                _mm512_inserti32x4(v_146, _mm_loadu_si128((const __m128i *)(row_9 + 80)), 2);
+            const __m512i v_148 =
+                _mm512_inserti32x4(v_147, _mm_loadu_si128((const __m128i *)(row_13 + 80)), 3);
+            const __m512i v_149 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 96)));
-            const __m512i v_166 =
-                _mm512_inserti32x4(v_165, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
-            const __m512i v_167 =
-                _mm512_inserti32x4(v_166, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
-            const __m512i v_168 =
-                _mm512_inserti32x4(v_167, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
-            const __m512i v_169 =
+            const __m512i v_150 =
+                _mm512_inserti32x4(v_149, _mm_loadu_si128((const __m128i *)(row_5 + 96)), 1);
+            const __m512i v_151 =
+                _mm512_inserti32x4(v_150, _mm_loadu_si128((const __m128i *)(row_9 + 96)), 2);
+            const __m512i v_152 =
+                _mm512_inserti32x4(v_151, _mm_loadu_si128((const __m128i *)(row_13 + 96)), 3);
+            const __m512i v_153 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 80)));
-            const __m512i v_170 =
-                _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
-            const __m512i v_171 =
-                _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
-            const __m512i v_172 =
-                _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
-            const __m512i v_173 =
+            const __m512i v_154 =
+                _mm512_inserti32x4(v_153, _mm_loadu_si128((const __m128i *)(row_6 + 80)), 1);
+            const __m512i v_155 =
+                _mm512_inserti32x4(v_154, _mm_loadu_si128((const __m128i *)(row_10 + 80)), 2);
+            const __m512i v_156 =
+                _mm512_inserti32x4(v_155, _mm_loadu_si128((const __m128i *)(row_14 + 80)), 3);
+            const __m512i v_157 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 96)));
-            const __m512i v_174 =
-                _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
-            const __m512i v_175 =
-                _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
-            const __m512i v_176 =
-                _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
-            const __m512i v_177 =
+            const __m512i v_158 =
+                _mm512_inserti32x4(v_157, _mm_loadu_si128((const __m128i *)(row_6 + 96)), 1);
+            const __m512i v_159 =
+                _mm512_inserti32x4(v_158, _mm_loadu_si128((const __m128i *)(row_10 + 96)), 2);
+            const __m512i v_160 =
+                _mm512_inserti32x4(v_159, _mm_loadu_si128((const __m128i *)(row_14 + 96)), 3);
+            const __m512i v_161 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 80)));
-            const __m512i v_178 =
-                _mm512_inserti32x4(v_177, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
-            const __m512i v_179 =
-                _mm512_inserti32x4(v_178, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
-            const __m512i v_180 =
-                _mm512_inserti32x4(v_179, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
-            const __m512i v_181 =
+            const __m512i v_162 =
+                _mm512_inserti32x4(v_161, _mm_loadu_si128((const __m128i *)(row_7 + 80)), 1);
+            const __m512i v_163 =
+                _mm512_inserti32x4(v_162, _mm_loadu_si128((const __m128i *)(row_11 + 80)), 2);
+            const __m512i v_164 =
+                _mm512_inserti32x4(v_163, _mm_loadu_si128((const __m128i *)(row_15 + 80)), 3);
+            const __m512i v_165 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 96)));
-            const __m512i v_182 =
-                _mm512_inserti32x4(v_181, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
-            const __m512i v_183 =
-                _mm512_inserti32x4(v_182, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
-            const __m512i v_184 =
-                _mm512_inserti32x4(v_183, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
-            const __m512i v_185 =
+            const __m512i v_166 =
+                _mm512_inserti32x4(v_165, _mm_loadu_si128((const __m128i *)(row_7 + 96)), 1);
+            const __m512i v_167 =
+                _mm512_inserti32x4(v_166, _mm_loadu_si128((const __m128i *)(row_11 + 96)), 2);
+            const __m512i v_168 =
+                _mm512_inserti32x4(v_167, _mm_loadu_si128((const __m128i *)(row_15 + 96)), 3);
+            const __m512i v_169 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 80)));
-            const __m512i v_186 =
-                _mm512_inserti32x4(v_185, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
-            const __m512i v_187 =
-                _mm512_inserti32x4(v_186, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 2);
-            const __m512i v_188 =
-                _mm512_inserti32x4(v_187, _mm_loadu_si128((const __m128i *)(row_16 + 80)), 3);
-            const __m512i v_189 =
+            const __m512i v_170 =
+                _mm512_inserti32x4(v_169, _mm_loadu_si128((const __m128i *)(row_8 + 80)), 1);
+            const __m512i v_171 =
+                _mm512_inserti32x4(v_170, _mm_loadu_si128((const __m128i *)(row_12 + 80)), 2);
+            const __m512i v_172 =
+                _mm512_inserti32x4(v_171, _mm_loadu_si128((const __m128i *)(row_16 + 80)), 3);
+            const __m512i v_173 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 96)));
-            const __m512i v_190 =
-                _mm512_inserti32x4(v_189, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
-            const __m512i v_191 =
-                _mm512_inserti32x4(v_190, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 2);
-            const __m512i v_192 =
-                _mm512_inserti32x4(v_191, _mm_loadu_si128((const __m128i *)(row_16 + 96)), 3);
-            const __m512i v_193 = _mm512_unpackhi_epi32(v_164, v_172);
-            const __m512i v_194 = _mm512_unpacklo_epi32(v_164, v_172);
-            const __m512i v_195 = _mm512_unpackhi_epi32(v_168, v_176);
-            const __m512i v_196 = _mm512_unpacklo_epi32(v_168, v_176);
-            const __m512i v_197 = _mm512_unpackhi_epi32(v_180, v_188);
-            const __m512i v_198 = _mm512_unpacklo_epi32(v_180, v_188);
-            const __m512i v_199 = _mm512_unpackhi_epi32(v_184, v_192);
-            const __m512i v_200 = _mm512_unpacklo_epi32(v_184, v_192);
-            const __m512i v_201 = _mm512_unpackhi_epi64(v_194, v_198);
-            const __m512i v_202 = _mm512_unpacklo_epi64(v_194, v_198);
-            const __m512i v_203 = _mm512_unpackhi_epi64(v_196, v_200);
-            const __m512i v_204 = _mm512_unpacklo_epi64(v_196, v_200);
-            const __m512i v_205 = _mm512_unpackhi_epi64(v_193, v_197);
-            const __m512i v_206 = _mm512_unpacklo_epi64(v_193, v_197);
-            const __m512i v_207 = _mm512_unpackhi_epi64(v_195, v_199);
-            const __m512i v_208 = _mm512_unpacklo_epi64(v_195, v_199);
-            const __m512i v_209 = _mm512_srli_epi32(v_202, 4);
-            const __m512i v_210 = _mm512_xor_si512(v_209, v_204);
-            const __m512i v_211 = _mm512_and_si512(v_210, low_nibbles);
-            const __m512i v_212 = _mm512_slli_epi32(v_211, 4);
-            const __m512i v_213 = _mm512_xor_si512(v_202, v_212);
-            const __m512i v_214 = _mm512_xor_si512(v_204, v_211);
-            const __m512i v_215 = _mm512_srli_epi32(v_206, 4);
-            const __m512i v_216 = _mm512_xor_si512(v_215, v_208);
-            const __m512i v_217 = _mm512_and_si512(v_216, low_nibbles);
-            const __m512i v_218 = _mm512_slli_epi32(v_217, 4);
-            const __m512i v_219 = _mm512_xor_si512(v_206, v_218);
-            const __m512i v_220 = _mm512_xor_si512(v_208, v_217);
-            const __m512i v_221 = _mm512_srli_epi32(v_201, 4);
-            const __m512i v_222 = _mm512_xor_si512(v_221, v_203);
-            const __m512i v_223 = _mm512_and_si512(v_222, low_nibbles);
-            const __m512i v_224 = _mm512_slli_epi32(v_223, 4);
-            const __m512i v_225 = _mm512_xor_si512(v_201, v_224);
-            const __m512i v_226 = _mm512_xor_si512(v_203, v_223);
-            const __m512i v_227 = _mm512_srli_epi32(v_205, 4);
-            const __m512i v_228 = _mm512_xor_si512(v_227, v_207);
-            const __m512i v_229 = _mm512_and_si512(v_228, low_nibbles);
-            const __m512i v_230 = _mm512_slli_epi32(v_229, 4);
-            const __m512i v_231 = _mm512_xor_si512(v_205, v_230);
-            const __m512i v_232 = _mm512_xor_si512(v_207, v_229);
-            const __m512i v_233 = _mm512_xor_si512(v_213, flip);
-            _mm512_storeu_si512((void *)(s + 2304), v_233);
-            const __m512i v_234 = _mm512_xor_si512(v_225, flip);
-            _mm512_storeu_si512((void *)(s + 2432), v_234);
-            const __m512i v_235 = _mm512_xor_si512(v_219, flip);
-            _mm512_storeu_si512((void *)(s + 2560), v_235);
-            const __m512i v_236 = _mm512_xor_si512(v_231, flip);
-            _mm512_storeu_si512((void *)(s + 2688), v_236);
-            const __m512i v_237 = _mm512_xor_si512(v_214, flip);
-            _mm512_storeu_si512((void *)(s + 2880), v_237);
-            const __m512i v_238 = _mm512_xor_si512(v_226, flip);
-            _mm512_storeu_si512((void *)(s + 3008), v_238);
-            const __m512i v_239 = _mm512_xor_si512(v_220, flip);
-            _mm512_storeu_si512((void *)(s + 3136), v_239);
-            const __m512i v_240 = _mm512_xor_si512(v_232, flip);
-            _mm512_storeu_si512((void *)(s + 3264), v_240);
-            const __m512i v_241 =
+            const __m512i v_174 =
+                _mm512_inserti32x4(v_173, _mm_loadu_si128((const __m128i *)(row_8 + 96)), 1);
+            const __m512i v_175 =
+                _mm512_inserti32x4(v_174, _mm_loadu_si128((const __m128i *)(row_12 + 96)), 2);
+            const __m512i v_176 =
+                _mm512_inserti32x4(v_175, _mm_loadu_si128((const __m128i *)(row_16 + 96)), 3);
+            const __m512i v_177 = _mm512_unpackhi_epi32(v_148, v_156);
+            const __m512i v_178 = _mm512_unpacklo_epi32(v_148, v_156);
+            const __m512i v_179 = _mm512_unpackhi_epi32(v_152, v_160);
+            const __m512i v_180 = _mm512_unpacklo_epi32(v_152, v_160);
+            const __m512i v_181 = _mm512_unpackhi_epi32(v_164, v_172);
+            const __m512i v_182 = _mm512_unpacklo_epi32(v_164, v_172);
+            const __m512i v_183 = _mm512_unpackhi_epi32(v_168, v_176);
+            const __m512i v_184 = _mm512_unpacklo_epi32(v_168, v_176);
+            const __m512i v_185 = _mm512_unpackhi_epi64(v_178, v_182);
+            const __m512i v_186 = _mm512_unpacklo_epi64(v_178, v_182);
+            const __m512i v_187 = _mm512_unpackhi_epi64(v_180, v_184);
+            const __m512i v_188 = _mm512_unpacklo_epi64(v_180, v_184);
+            const __m512i v_189 = _mm512_unpackhi_epi64(v_177, v_181);
+            const __m512i v_190 = _mm512_unpacklo_epi64(v_177, v_181);
+            const __m512i v_191 = _mm512_unpackhi_epi64(v_179, v_183);
+            const __m512i v_192 = _mm512_unpacklo_epi64(v_179, v_183);
+            const __m512i v_193 = _mm512_srli_epi32(v_186, 4);
+            const __m512i v_194 = _mm512_xor_si512(v_193, v_188);
+            const __m512i v_195 = _mm512_and_si512(v_194, low_nibbles);
+            const __m512i v_196 = _mm512_slli_epi32(v_195, 4);
+            const __m512i v_197 = _mm512_xor_si512(v_186, v_196);
+            const __m512i v_198 = _mm512_xor_si512(v_188, v_195);
+            const __m512i v_199 = _mm512_srli_epi32(v_190, 4);
+            const __m512i v_200 = _mm512_xor_si512(v_199, v_192);
+            const __m512i v_201 = _mm512_and_si512(v_200, low_nibbles);
+            const __m512i v_202 = _mm512_slli_epi32(v_201, 4);
+            const __m512i v_203 = _mm512_xor_si512(v_190, v_202);
+            const __m512i v_204 = _mm512_xor_si512(v_192, v_201);
+            const __m512i v_205 = _mm512_srli_epi32(v_185, 4);
+            const __m512i v_206 = _mm512_xor_si512(v_205, v_187);
+            const __m512i v_207 = _mm512_and_si512(v_206, low_nibbles);
+            const __m512i v_208 = _mm512_slli_epi32(v_207, 4);
+            const __m512i v_209 = _mm512_xor_si512(v_185, v_208);
+            const __m512i v_210 = _mm512_xor_si512(v_187, v_207);
+            const __m512i v_211 = _mm512_srli_epi32(v_189, 4);
+            const __m512i v_212 = _mm512_xor_si512(v_211, v_191);
+            const __m512i v_213 = _mm512_and_si512(v_212, low_nibbles);
+            const __m512i v_214 = _mm512_slli_epi32(v_213, 4);
+            const __m512i v_215 = _mm512_xor_si512(v_189, v_214);
+            const __m512i v_216 = _mm512_xor_si512(v_191, v_213);
+            _mm512_storeu_si512((void *)(s + 2304), v_197);
+            _mm512_storeu_si512((void *)(s + 2432), v_209);
+            _mm512_storeu_si512((void *)(s + 2560), v_203);
+            _mm512_storeu_si512((void *)(s + 2688), v_215);
+            _mm512_storeu_si512((void *)(s + 2880), v_198);
+            _mm512_storeu_si512((void *)(s + 3008), v_210);
+            _mm512_storeu_si512((void *)(s + 3136), v_204);
+            _mm512_storeu_si512((void *)(s + 3264), v_216);
+            const __m512i v_217 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 112)));
-            const __m512i v_242 =
-                _mm512_inserti32x4(v_241, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
-            const __m512i v_243 =
-                _mm512_inserti32x4(v_242, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
-            const __m512i v_244 =
-                _mm512_inserti32x4(v_243, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
-            const __m512i v_245 =
+            const __m512i v_218 =
+                _mm512_inserti32x4(v_217, _mm_loadu_si128((const __m128i *)(row_5 + 112)), 1);
+            const __m512i v_219 =
+                _mm512_inserti32x4(v_218, _mm_loadu_si128((const __m128i *)(row_9 + 112)), 2);
+            const __m512i v_220 =
+                _mm512_inserti32x4(v_219, _mm_loadu_si128((const __m128i *)(row_13 + 112)), 3);
+            const __m512i v_221 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(from_at_2 + 128)));
-            const __m512i v_246 =
-                _mm512_inserti32x4(v_245, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
-            const __m512i v_247 =
-                _mm512_inserti32x4(v_246, _mm_loadu_si128((const __m128i *)(row_9 + 128)), 2);
-            const __m512i v_248 =
-                _mm512_inserti32x4(v_247, _mm_loadu_si128((const __m128i *)(row_13 + 128)), 3);
-            const __m512i v_249 =
+            const __m512i v_222 =
+                _mm512_inserti32x4(v_221, _mm_loadu_si128((const __m128i *)(row_5 + 128)), 1);
+            const __m512i v_223 =
+                _mm512_inserti32x4(v_222, _mm_loadu_si128((const __m128i *)(row_9 + 128)), 2);
+            const __m512i v_224 =
+                _mm512_inserti32x4(v_223, _mm_loadu_si128((const __m128i *)(row_13 + 128)), 3);
+            const __m512i v_225 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 112)));
-            const __m512i v_250 =
-                _mm512_inserti32x4(v_249, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
-            const __m512i v_251 =
-                _mm512_inserti32x4(v_250, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
-            const __m512i v_252 =
-                _mm512_inserti32x4(v_251, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
-            const __m512i v_253 =
+            const __m512i v_226 =
+                _mm512_inserti32x4(v_225, _mm_loadu_si128((const __m128i *)(row_6 + 112)), 1);
+            const __m512i v_227 =
+                _mm512_inserti32x4(v_226, _mm_loadu_si128((const __m128i *)(row_10 + 112)), 2);
+            const __m512i v_228 =
+                _mm512_inserti32x4(v_227, _mm_loadu_si128((const __m128i *)(row_14 + 112)), 3);
+            const __m512i v_229 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_2 + 128)));
-            const __m512i v_254 =
-                _mm512_inserti32x4(v_253, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
-            const __m512i v_255 =
-                _mm512_inserti32x4(v_254, _mm_loadu_si128((const __m128i *)(row_10 + 128)), 2);
-            const __m512i v_256 =
-                _mm512_inserti32x4(v_255, _mm_loadu_si128((const __m128i *)(row_14 + 128)), 3);
-            const __m512i v_257 =
+            const __m512i v_230 =
+                _mm512_inserti32x4(v_229, _mm_loadu_si128((const __m128i *)(row_6 + 128)), 1);
+            const __m512i v_231 =
+                _mm512_inserti32x4(v_230, _mm_loadu_si128((const __m128i *)(row_10 + 128)), 2);
+            const __m512i v_232 =
+                _mm512_inserti32x4(v_231, _mm_loadu_si128((const __m128i *)(row_14 + 128)), 3);
+            const __m512i v_233 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 112)));
-            const __m512i v_258 =
-                _mm512_inserti32x4(v_257, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
-            const __m512i v_259 =
-                _mm512_inserti32x4(v_258, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
-            const __m512i v_260 =
-                _mm512_inserti32x4(v_259, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
-            const __m512i v_261 =
+            const __m512i v_234 =
+                _mm512_inserti32x4(v_233, _mm_loadu_si128((const __m128i *)(row_7 + 112)), 1);
+            const __m512i v_235 =
+                _mm512_inserti32x4(v_234, _mm_loadu_si128((const __m128i *)(row_11 + 112)), 2);
+            const __m512i v_236 =
+                _mm512_inserti32x4(v_235, _mm_loadu_si128((const __m128i *)(row_15 + 112)), 3);
+            const __m512i v_237 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_3 + 128)));
-            const __m512i v_262 =
-                _mm512_inserti32x4(v_261, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
-            const __m512i v_263 =
-                _mm512_inserti32x4(v_262, _mm_loadu_si128((const __m128i *)(row_11 + 128)), 2);
-            const __m512i v_264 =
-                _mm512_inserti32x4(v_263, _mm_loadu_si128((const __m128i *)(row_15 + 128)), 3);
-            const __m512i v_265 =
+            const __m512i v_238 =
+                _mm512_inserti32x4(v_237, _mm_loadu_si128((const __m128i *)(row_7 + 128)), 1);
+            const __m512i v_239 =
+                _mm512_inserti32x4(v_238, _mm_loadu_si128((const __m128i *)(row_11 + 128)), 2);
+            const __m512i v_240 =
+                _mm512_inserti32x4(v_239, _mm_loadu_si128((const __m128i *)(row_15 + 128)), 3);
+            const __m512i v_241 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 112)));
-            const __m512i v_266 =
-                _mm512_inserti32x4(v_265, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
-            const __m512i v_267 =
-                _mm512_inserti32x4(v_266, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 2);
-            const __m512i v_268 =
-                _mm512_inserti32x4(v_267, _mm_loadu_si128((const __m128i *)(row_16 + 112)), 3);
-            const __m512i v_269 =
+            const __m512i v_242 =
+                _mm512_inserti32x4(v_241, _mm_loadu_si128((const __m128i *)(row_8 + 112)), 1);
+            const __m512i v_243 =
+                _mm512_inserti32x4(v_242, _mm_loadu_si128((const __m128i *)(row_12 + 112)), 2);
+            const __m512i v_244 =
+                _mm512_inserti32x4(v_243, _mm_loadu_si128((const __m128i *)(row_16 + 112)), 3);
+            const __m512i v_245 =
                 _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(row_4 + 128)));
-            const __m512i v_270 =
-                _mm512_inserti32x4(v_269, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
-            const __m512i v_271 =
-                _mm512_inserti32x4(v_270, _mm_loadu_si128((const __m128i *)(row_12 + 128)), 2);
-            const __m512i v_272 =
-                _mm512_inserti32x4(v_271, _mm_loadu_si128((const __m128i *)(row_16 + 128)), 3);
-            const __m512i v_273 = _mm512_unpackhi_epi32(v_244, v_252);
-            const __m512i v_274 = _mm512_unpacklo_epi32(v_244, v_252);
-            const __m512i v_275 = _mm512_unpackhi_epi32(v_248, v_256);
-            const __m512i v_276 = _mm512_unpacklo_epi32(v_248, v_256);
-            const __m512i v_277 = _mm512_unpackhi_epi32(v_260, v_268);
-            const __m512i v_278 = _mm512_unpacklo_epi32(v_260, v_268);
-            const __m512i v_279 = _mm512_unpackhi_epi32(v_264, v_272);
-            const __m512i v_280 = _mm512_unpacklo_epi32(v_264, v_272);
-            const __m512i v_281 = _mm512_unpackhi_epi64(v_274, v_278);
-            const __m512i v_282 = _mm512_unpacklo_epi64(v_274, v_278);
-            const __m512i v_283 = _mm512_unpackhi_epi64(v_276, v_280);
-            const __m512i v_284 = _mm512_unpacklo_epi64(v_276, v_280);
-            const __m512i v_285 = _mm512_unpackhi_epi64(v_273, v_277);
-            const __m512i v_286 = _mm512_unpacklo_epi64(v_273, v_277);
-            const __m512i v_287 = _mm512_unpackhi_epi64(v_275, v_279);
-            const __m512i v_288 = _mm512_unpacklo_epi64(v_275, v_279);
-            const __m512i v_289 = _mm512_srli_epi32(v_282, 4);
-            const __m512i v_290 = _mm512_xor_si512(v_289, v_284);
-            const __m512i v_291 = _mm512_and_si512(v_290, low_nibbles);
-            const __m512i v_292 = _mm512_slli_epi32(v_291, 4);
-            const __m512i v_293 = _mm512_xor_si512(v_282, v_292);
-            const __m512i v_294 = _mm512_xor_si512(v_284, v_291);
-            const __m512i v_295 = _mm512_srli_epi32(v_286, 4);
-            const __m512i v_296 = _mm512_xor_si512(v_295, v_288);
-            const __m512i v_297 = _mm512_and_si512(v_296, low_nibbles);
-            const __m512i v_298 = _mm512_slli_epi32(v_297, 4);
-            const __m512i v_299 = _mm512_xor_si512(v_286, v_298);
-            const __m512i v_300 = _mm512_xor_si512(v_288, v_297);
-            const __m512i v_301 = _mm512_srli_epi32(v_281, 4);
-            const __m512i v_302 = _mm512_xor_si512(v_301, v_283);
-            const __m512i v_303 = _mm512_and_si512(v_302, low_nibbles);
-            const __m512i v_304 = _mm512_slli_epi32(v_303, 4);
-            const __m512i v_305 = _mm512_xor_si512(v_281, v_304);
-            const __m512i v_306 = _mm512_xor_si512(v_283, v_303);
-            const __m512i v_307 = _mm512_srli_epi32(v_285, 4);
-            const __m512i v_308 = _mm512_xor_si512(v_307, v_287);
-            const __m512i v_309 = _mm512_and_si512(v_308, low_nibbles);
-            const __m512i v_310 = _mm512_slli_epi32(v_309, 4);
-            const __m512i v_311 = _mm512_xor_si512(v_285, v_310);
-            const __m512i v_312 = _mm512_xor_si512(v_287, v_309);
-            const __m512i v_313 = _mm512_xor_si512(v_293, flip);
-            _mm512_storeu_si512((void *)(s + 3456), v_313);
-            const __m512i v_314 = _mm512_xor_si512(v_305, flip);
-            _mm512_storeu_si512((void *)(s + 3584), v_314);
-            const __m512i v_315 = _mm512_xor_si512(v_299, flip);
-            _mm512_storeu_si512((void *)(s + 3712), v_315);
-            const __m512i v_316 = _mm512_xor_si512(v_311, flip);
-            _mm512_storeu_si512((void *)(s + 3840), v_316);
-            const __m512i v_317 = _mm512_xor_si512(v_294, flip);
-            _mm512_storeu_si512((void *)(s + 4032), v_317);
-            const __m512i v_318 = _mm512_xor_si512(v_306, flip);
-            _mm512_storeu_si512((void *)(s + 4160), v_318);
-            const __m512i v_319 = _mm512_xor_si512(v_300, flip);
-            _mm512_storeu_si512((void *)(s + 4288), v_319);
-            const __m512i v_320 = _mm512_xor_si512(v_312, flip);
-            _mm512_storeu_si512((void *)(s + 4416), v_320);
+            const __m512i v_246 =
+                _mm512_inserti32x4(v_245, _mm_loadu_si128((const __m128i *)(row_8 + 128)), 1);
+            const __m512i v_247 =
+                _mm512_inserti32x4(v_246, _mm_loadu_si128((const __m128i *)(row_12 + 128)), 2);
+            const __m512i v_248 =
+                _mm512_inserti32x4(v_247, _mm_loadu_si128((const __m128i *)(row_16 + 128)), 3);
+            const __m512i v_249 = _mm512_unpackhi_epi32(v_220, v_228);
+            const __m512i v_250 = _mm512_unpacklo_epi32(v_220, v_228);
+            const __m512i v_251 = _mm512_unpackhi_epi32(v_224, v_232);
+            const __m512i v_252 = _mm512_unpacklo_epi32(v_224, v_232);
+            const __m512i v_253 = _mm512_unpackhi_epi32(v_236, v_244);
+            const __m512i v_254 = _mm512_unpacklo_epi32(v_236, v_244);
+            const __m512i v_255 = _mm512_unpackhi_epi32(v_240, v_248);
+            const __m512i v_256 = _mm512_unpacklo_epi32(v_240, v_248);
+            const __m512i v_257 = _mm512_unpackhi_epi64(v_250, v_254);
+            const __m512i v_258 = _mm512_unpacklo_epi64(v_250, v_254);
+            const __m512i v_259 = _mm512_unpackhi_epi64(v_252, v_256);
+            const __m512i v_260 = _mm512_unpacklo_epi64(v_252, v_256);
+            const __m512i v_261 = _mm512_unpackhi_epi64(v_249, v_253);
+            const __m512i v_262 = _mm512_unpacklo_epi64(v_249, v_253);
+            const __m512i v_263 = _mm512_unpackhi_epi64(v_251, v_255);
+            const __m512i v_264 = _mm512_unpacklo_epi64(v_251, v_255);
+            const __m512i v_265 = _mm512_srli_epi32(v_258, 4);
+            const __m512i v_266 = _mm512_xor_si512(v_265, v_260);
+            const __m512i v_267 = _mm512_and_si512(v_266, low_nibbles);
+            const __m512i v_268 = _mm512_slli_epi32(v_267, 4);
+            const __m512i v_269 = _mm512_xor_si512(v_258, v_268);
+            const __m512i v_270 = _mm512_xor_si512(v_260, v_267);
+            const __m512i v_271 = _mm512_srli_epi32(v_262, 4);
+            const __m512i v_272 = _mm512_xor_si512(v_271, v_264);
+            const __m512i v_273 = _mm512_and_si512(v_272, low_nibbles);
+            const __m512i v_274 = _mm512_slli_epi32(v_273, 4);
+            const __m512i v_275 = _mm512_xor_si512(v_262, v_274);
+            const __m512i v_276 = _mm512_xor_si512(v_264, v_273);
+            const __m512i v_277 = _mm512_srli_epi32(v_257, 4);
+            const __m512i v_278 = _mm512_xor_si512(v_277, v_259);
+            const __m512i v_279 = _mm512_and_si512(v_278, low_nibbles);
+            const __m512i v_280 = _mm512_slli_epi32(v_279, 4);
+            const __m512i v_281 = _mm512_xor_si512(v_257, v_280);
+            const __m512i v_282 = _mm512_xor_si512(v_259, v_279);
+            const __m512i v_283 = _mm512_srli_epi32(v_261, 4);
+            const __m512i v_284 = _mm512_xor_si512(v_283, v_263);
+            const __m512i v_285 = _mm512_and_si512(v_284, low_nibbles);
+            const __m512i v_286 = _mm512_slli_epi32(v_285, 4);
+            const __m512i v_287 = _mm512_xor_si512(v_261, v_286);
+            const __m512i v_288 = _mm512_xor_si512(v_263, v_285);
+            _mm512_storeu_si512((void *)(s + 3456), v_269);
+            _mm512_storeu_si512((void *)(s + 3584), v_281);
+            _mm512_storeu_si512((void *)(s + 3712), v_275);
+            _mm512_storeu_si512((void *)(s + 3840), v_287);
+            _mm512_storeu_si512((void *)(s + 4032), v_270);
+            _mm512_storeu_si512((void *)(s + 4160), v_282);
+            _mm512_storeu_si512((void *)(s + 4288), v_276);
+            _mm512_storeu_si512((void *)(s + 4416), v_288);
             from_at_2 = row_16 + stride;
             s += 64;
           }

@@ -33,6 +33,11 @@ float get_float(const uint8_t* at, tw_type type) {
   return half >> 15 == 0 ? size : -size;
 }
 
+size_t code_bits(const tw_layout& rhs) {
+  const tw_type tops = rhs.axes->tops.type;
+  return rhs.data_bits + (tops == TW_S1 ? 1 : tops == TW_S2 ? 2 : 0);
+}
+
 }  // namespace
 
 float Weights::value(size_t column, size_t depth) const {
@@ -55,7 +60,7 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   Weights w;
   w.n = n;
   w.k = k;
-  w.bits = bits == 0 ? rhs.data_bits : bits;
+  w.bits = bits != 0 ? bits : has_own_rows(*rhs.axes) ? 8 : rhs.data_bits;
   w.element = rhs.type;
   w.block = rhs.block;
   w.type = rhs.block_scales;
@@ -71,8 +76,13 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
     w.scales.clear();
     for (size_t i = 0; i < n * k; ++i) make_float(&w.codes[i * w.bits / 8], w.bits, w.element);
   }
+  if (bits == 0 && has_own_rows(*rhs.axes)) {
+    for (uint8_t& code : w.codes) {
+      code = static_cast<uint8_t>(static_cast<int8_t>(code) >> (8 - code_bits(rhs)));
+    }
+  }
   std::uniform_real_distribution<float> scale(0.001F, 0.01F), bias(-1, 1);
-  const float part = w.bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
+  const float part = rhs.data_bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
   for (float& s : w.scales) s = scale(random) * part;
   for (float& b : w.bias) b = bias(random);
   if (w.type == TW_SCALES_F16 || w.type == TW_SCALES_BF16) {
@@ -91,48 +101,70 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
 
 namespace {
 
-void add_half(std::vector<uint8_t>& rows, uint32_t half) {
-  rows.push_back(static_cast<uint8_t>(half));
-  rows.push_back(static_cast<uint8_t>(half >> 8));
+/// Sets a field's bits of value k of a row.
+void put(uint8_t* row, const tw_field& field, size_t k, uint32_t value) {
+  int64_t at = field.base.fixed;
+  for (size_t i = 0; i < field.axis_count; ++i) {
+    const tw_axis& axis = field.axes[i];
+    const int64_t steps = static_cast<int64_t>(k) / axis.step.fixed;
+    at += (axis.extent.fixed == 0 ? steps : steps % axis.extent.fixed) * axis.stride.fixed;
+  }
+  constexpr size_t widths[] = {0, 32, 16, 16, 32, 8, 8, 4, 2, 1};  // of a tw_type
+  for (size_t bit = 0; bit < widths[field.type]; ++bit, ++at) {
+    row[at / 8] = static_cast<uint8_t>(row[at / 8] | (value >> bit & 1U) << at % 8);
+  }
 }
 
-uint32_t eight_times(uint16_t half) {
-  return half + (3U << 10);
+/// A power of two in f16, so many times.
+uint32_t times(uint16_t half, uint32_t power) {
+  return half + (power << 10);
 }
 
-/// The code, counted from the lowest one.
-uint32_t code_at(const Weights& weights, size_t index) {
-  return (static_cast<uint32_t>(weights.codes[index / 2]) >> (index % 2 * 4) & 15U) ^ 8U;
-}
-
-void add_pair(const Weights& weights, size_t low, size_t high, std::vector<uint8_t>& rows) {
-  rows.push_back(static_cast<uint8_t>(code_at(weights, low) | code_at(weights, high) << 4));
+void put_block(uint8_t* row, const tw_axes& axes, size_t k, uint16_t scale, uint32_t code_bits) {
+  const bool steps = axes.scale_steps.type != TW_TYPE_NONE;
+  put(row, steps ? axes.scale_steps : axes.scales, k, scale);
+  if (axes.minimums.type == TW_TYPE_NONE) return;
+  const uint32_t least = times(scale, code_bits - 1);
+  put(row, steps ? axes.minimum_steps : axes.minimums, k, steps ? least : least + 0x8000U);
 }
 
 }  // namespace
 
-std::vector<uint8_t> q4_1_rows(const Weights& weights) {
-  std::vector<uint8_t> rows;
-  for (size_t i = 0; i < weights.half_scales.size(); ++i) {
-    const uint16_t scale = weights.half_scales[i];
-    add_half(rows, scale);
-    add_half(rows, eight_times(scale) + 0x8000U);  // minus that
-    for (size_t k = i * 32; k < i * 32 + 16; ++k) add_pair(weights, k, k + 16, rows);
-  }
-  return rows;
+bool has_own_rows(const tw_axes& axes) {
+  return axes.minimums.type != TW_TYPE_NONE || axes.tops.type != TW_TYPE_NONE;
 }
 
-std::vector<uint8_t> q4_k_rows(const Weights& weights) {
-  // Each scale and minimum is one step: 1 in the low bits of the first 8, then in either nibble.
-  constexpr uint8_t ones[12] = {1, 1, 1, 1, 1, 1, 1, 1, 0x11, 0x11, 0x11, 0x11};
-  std::vector<uint8_t> rows;
-  for (size_t i = 0; i < weights.half_scales.size(); ++i) {
-    add_half(rows, weights.half_scales[i]);
-    add_half(rows, eight_times(weights.half_scales[i]));
-    rows.insert(rows.end(), ones, ones + sizeof ones);
-    for (size_t pair = 0; pair < 4; ++pair) {
-      const size_t first = i * 256 + pair * 64;
-      for (size_t k = first; k < first + 32; ++k) add_pair(weights, k, k + 32, rows);
+const tw_source& source_of(const tw_layout& rhs) {
+  const tw_axes& axes = *rhs.axes;
+  const tw_source* end = tw_generated_sources + tw_generated_source_count;
+  return *std::find_if(tw_generated_sources, end, [&](const tw_source& source) {
+    return source.block == rhs.block && source.axes.data.type == axes.data.type &&
+           source.axes.tops.type == axes.tops.type &&
+           (source.axes.minimums.type == TW_TYPE_NONE) == (axes.minimums.type == TW_TYPE_NONE);
+  });
+}
+
+std::vector<uint8_t> source_rows(const Weights& weights, const tw_layout& rhs) {
+  const tw_source& source = source_of(rhs);
+  const tw_axes& axes = source.axes;
+  const auto bits = static_cast<uint32_t>(code_bits(rhs));
+  const size_t stride = weights.blocks() * source.block_bytes;
+  std::vector<uint8_t> rows(weights.n * stride);
+  for (size_t column = 0; column < weights.n; ++column) {
+    uint8_t* row = rows.data() + column * stride;
+    for (size_t k = 0; k < weights.k; ++k) {
+      const int code = static_cast<int8_t>(weights.codes[column * weights.k + k]);
+      const auto stored = static_cast<uint32_t>(code + (1 << (bits - 1)));
+      put(row, axes.data, k, stored & 15U);
+      if (axes.tops.type != TW_TYPE_NONE) put(row, axes.tops, k, stored >> 4);
+      if (axes.scale_steps.type != TW_TYPE_NONE) {  // each is one step: 1 in the lowest bit
+        put(row, axes.scales, k, 1);
+        if (axes.minimums.type != TW_TYPE_NONE) put(row, axes.minimums, k, 1);
+      }
+      if (k % source.block == 0) {
+        put_block(row, axes, k, weights.half_scales[column * weights.blocks() + k / source.block],
+                  bits);
+      }
     }
   }
   return rows;

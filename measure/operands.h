@@ -11,7 +11,7 @@
 
 namespace tw::measure {
 
-/// A weight matrix in 2 or 4 bits, several codes to a byte, or in 8, with a bias per output column
+/// A weight matrix in 2 or 4 bits, several codes to a byte, or in up to 8, with a bias per output column
 /// and a scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias. The
 /// bytes serve as n x k and as k x n alike: random weights have no order.
 struct Weights {
@@ -30,10 +30,12 @@ struct Weights {
 };
 /// Codes and scales as that packed rhs has them, or weights of so many bits.
 Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits = 0);
-/// Codes of 4 bits in blocks as rows of ggml's Q4_1 or, in blocks of 256, of Q4_K: of minimums that
-/// leave values as they are.
-std::vector<uint8_t> q4_1_rows(const Weights& weights);
-std::vector<uint8_t> q4_k_rows(const Weights& weights);
+/// Whether packers read blocks that hold everything, ggml's: their scales are not the only numbers.
+/// Codes of such weights have a byte each.
+bool has_own_rows(const tw_axes& axes);
+/// Those blocks, and rows of them: of minimums that leave values as they are.
+const tw_source& source_of(const tw_layout& rhs);
+std::vector<uint8_t> source_rows(const Weights& weights, const tw_layout& rhs);
 std::vector<float> random_values(size_t count);
 
 /// Equal copies of a packed operand, one after the other: at least `least` bytes together.

@@ -43,11 +43,10 @@ PackedWeights::PackedWeights(const tw_plan* plan, const Weights& weights, size_t
   source.scales = weights.scales.empty() ? nullptr : weights.scale_data();
   source.scale_count = weights.scales.size();
   std::vector<uint8_t> rows;
-  const tw_axes& axes = *tw_plan_rhs_layout(plan)->axes;
-  if (axes.minimums.type != TW_TYPE_NONE) {
-    const bool steps = axes.scale_steps.type != TW_TYPE_NONE;
-    rows = steps ? q4_k_rows(weights) : q4_1_rows(weights);
-    source.order = steps ? TW_Q4_K : TW_Q4_1;
+  const tw_layout& rhs = *tw_plan_rhs_layout(plan);
+  if (has_own_rows(*rhs.axes)) {
+    rows = source_rows(weights, rhs);
+    source.order = source_of(rhs).order;
     source.data = rows.data();
     source.data_bytes = rows.size();
     source.stride = rows.size() / weights.n;

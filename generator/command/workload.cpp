@@ -23,10 +23,10 @@ int run_workload(const WorkloadOptions& options) {
   ModelWorkload made = workload_of(model);
   if (model.name.empty()) made.workload.name = file.stem().string();
   if (made.workload.matmuls.empty()) {
-    throw std::runtime_error(fmt::format(
-        "{}: no matrix of a type that is served (F32, F16, BF16, Q4_0, Q4_1, Q4_K, Q8_0){}{}",
-        options.model, made.remarks.empty() ? "" : "; it has:\n  ",
-        fmt::join(made.remarks, "\n  ")));
+    throw std::runtime_error(fmt::format("{}: no matrix of a type that is served ({}){}{}",
+                                         options.model, fmt::join(served_types(), ", "),
+                                         made.remarks.empty() ? "" : "; it has:\n  ",
+                                         fmt::join(made.remarks, "\n  ")));
   }
   made.remarks.insert(made.remarks.begin(),
                       {fmt::format("of {}", file.filename().string()),

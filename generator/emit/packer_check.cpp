@@ -31,7 +31,8 @@ void check_blocks(const Layout& layout) {
     }
     if (is_step(each.kind)) continue;
     const bool in_block = is_data || each.kind == FieldKind::scales ||
-                          each.kind == FieldKind::zero_points || each.kind == FieldKind::minimums;
+                          each.kind == FieldKind::zero_points || each.kind == FieldKind::minimums ||
+                          each.kind == FieldKind::tops;
     expect(layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
            "columns have scales, zero points and minimums in each block, and sums and bias behind "
            "the blocks");
@@ -42,13 +43,14 @@ void check_blocks(const Layout& layout) {
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
-  const bool has_minimums = field_index(layout, FieldKind::minimums) >= 0;
+  const bool no_sums =
+      field_index(layout, FieldKind::minimums) >= 0 || field_index(layout, FieldKind::tops) >= 0;
   const int sums = sums_index(layout);
   // Groups of the lhs are copied, as few as there are.
   expect(layout, layout.k_multiple % ((rhs ? 4 : 1) * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr, that of the lhs to one of kr");
-  expect(layout, data >= 0 && (!rhs || has_minimums || sums > data),
-         "a panel needs data, and on the rhs sums or minimums behind it");
+  expect(layout, data >= 0 && (!rhs || no_sums || sums > data),
+         "a panel needs data, and on the rhs sums, minimums or tops behind it");
 }
 
 /// Floats have no more than the bias behind them.

@@ -43,7 +43,8 @@ int64_t row_bytes(const Layout& layout, bool per_block) {
     if (field.kind == FieldKind::data || !counts) continue;
     const int64_t blocks =
         in_block && layout.super_block != 0 ? layout.super_block / layout.block : 1;
-    bytes += blocks * field.repeat * bits(field.type) / 8;
+    const int64_t values = field.kind == FieldKind::tops ? layout.block : field.repeat;
+    bytes += blocks * values * bits(field.type) / 8;
   }
   return bytes;
 }
@@ -135,8 +136,9 @@ std::string print_layout(const Layout& layout, size_t number) {
 std::string print_sources(AxisRows& axes) {
   std::string rows;
   for (const Source& source : sources()) {
-    rows += fmt::format("    {{\"{}\", {}, {}, {}}},\n", source.name, block_of(source),
-                        block_bytes(source), axes.source(source.axes));
+    rows += fmt::format("    {{\"{}\", TW_{}, {}, {}, {}}},\n", source.name,
+                        upper(std::string(source.name)), block_of(source), block_bytes(source),
+                        axes.source(source.axes));
   }
   return rows;
 }

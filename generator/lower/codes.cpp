@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstdlib>
+#include <stdexcept>
 
 #include "lower/splat.h"
 #include "lower/tile.h"
@@ -30,6 +32,60 @@ void Decoder::prepare(const Tile1& t) {
   if (bits_ == 8) return;
   const uint32_t low = 0x01010101U * ((1U << bits_) - 1);
   mask_ = splat32(t.b, signed_ ? ~low : low, "mask", Role::mask);
+  const uint32_t top = ((1U << top_bits_) - 1) << bits_;
+  if (top_bits_ != 0) top_mask_ = splat32(t.b, 0x01010101U * top, "top_mask", Role::mask);
+}
+
+std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                 int64_t k, int64_t vectors_in_panel) const {
+  const Value raw = load_codes(t, rhs, vector, k, vectors_in_panel);
+  std::vector<Value> codes = (*this)(t, raw, vector);
+  if (top_bits_ == 0) return codes;
+  const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
+  TopsAt loaded;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const int64_t of_code = k + static_cast<int64_t>(i) * t.rhs.layout->order.distance;
+    const Value top = top_of(t, tops_at(t, vector, of_code, vectors_in_panel), cursor, loaded);
+    codes[i] =
+        t.b.op(OpCode::or_, {codes[i], top}, {}, fmt::format("code_{}", vector), Role::operand);
+  }
+  return codes;
+}
+
+/// Those of codes from value k of a block on.
+Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k,
+                                 int64_t vectors_in_panel) const {
+  const Layout& layout = *t.rhs.layout;
+  const auto [groups, vectors] = top_order(layout);
+  if (vectors > 1 && t.rhs.sub != no_value) {
+    throw std::invalid_argument(
+        "where tops of several vectors share bytes a tile has the columns of whole panels");
+  }
+  const int64_t in_panel = vector % vectors_in_panel;
+  const int64_t group = k / layout.order.kr;
+  const int64_t number = group / groups * (vectors_in_panel / vectors) + in_panel / vectors;
+  const int64_t digit = group % groups + groups * (in_panel % vectors);
+  return {number, digit * top_bits_};
+}
+
+/// Moved to above the bits of a code. Not kept for the groups that follow: registers are scarce
+/// where loads are not.
+Value Decoder::top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const {
+  if (loaded.tops == no_value || loaded.vector != at.vector) {
+    const Length offset =
+        block_field(*t.rhs.layout, FieldKind::tops) + t.b.isa().vector_bytes * at.vector;
+    prefetch_beside(t, cursor, offset);
+    loaded = at;
+    loaded.tops = t.b.op(OpCode::load, {cursor}, {.offset = offset}, "tops", Role::operand);
+  }
+  const int64_t left = bits_ - at.bit;
+  const int lane = t.b.isa().has(OpCode::shl, 8) && t.b.isa().has(OpCode::shr, 8) ? 8 : 32;
+  Value moved = loaded.tops;
+  if (left != 0) {
+    moved = t.b.op(left > 0 ? OpCode::shl : OpCode::shr, {moved},
+                   {.bits = lane, .imm = std::abs(left)}, "tops", Role::operand);
+  }
+  return t.b.op(OpCode::and_, {moved, top_mask_}, {}, "tops", Role::operand);
 }
 
 std::vector<Value> Decoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
@@ -78,7 +134,7 @@ Value start_of(const Tile1& t, const Start& start, const std::string& name) {
 }
 
 Value negated_start(const Tile1& t, const Place& sum) {
-  const int factor = start_factor(contract_of(t.v), t.v.rhs.order.kr);
+  const int factor = start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr);
   const int shift = std::countr_zero(static_cast<unsigned>(-factor));
   const Value loaded = load_dup32(t, sum, "sum_of_codes");
   return t.b.op(OpCode::shl, {loaded}, {.bits = 32, .imm = shift}, "sum_of_codes", Role::operand);
@@ -91,6 +147,11 @@ Value negated_codes(const Tile1& t, const Place& sum) {
     const Value zero = t.b.op(OpCode::zero, {}, {}, "zero", Role::operand);
     return t.b.op(OpCode::sub, {zero, kept}, {.bits = 32}, "sum_of_codes", Role::operand);
   }
+  return codes_of_sum(t, kept);
+}
+
+Value codes_of_sum(const Tile1& t, Value kept) {
+  const int factor = field_of(*t.lhs.layout, FieldKind::sums).factor;
   if (factor == -1) return kept;
   const int shift = std::countr_zero(static_cast<unsigned>(-factor));
   return t.b.op(OpCode::sar, {kept}, {.bits = 32, .imm = shift}, "sum_of_codes", Role::operand);

@@ -121,8 +121,7 @@ class DepthDot : public Multiplier {
     const int64_t k = first_k(*t.rhs.layout, g);
     std::vector<std::vector<Value>> codes;  // [vector][operand]
     for (int64_t j = 0; j < vectors_; ++j) {
-      const Value raw = load_codes(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size()));
-      codes.push_back(decoder_(t, raw, j));
+      codes.push_back(decoder_.load(t, rhs, j, k, vectors_ / static_cast<int64_t>(rhs.size())));
     }
     // All rows' low codes before the higher ones: an accumulator's next turn is far off.
     const int64_t count = decoder_.operands();

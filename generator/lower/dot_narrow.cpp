@@ -1,6 +1,6 @@
 // Technique `dot` where products of neighbours add up in 16 bits: a group of 32 k fits them, for
-// any codes of up to 4 bits (16 products of 15 * -128 make -30720), then it is added to 32-bit
-// sums.
+// any codes of up to 4 bits (16 products of 15 * -128 make -30720), of wider ones fewer; then it is
+// added to 32-bit sums.
 #include <fmt/format.h>
 
 #include "lower/splat.h"
@@ -9,8 +9,17 @@
 namespace tw {
 namespace {
 
-constexpr int64_t group_k = 32;
+constexpr int64_t most_k = 32;    ///< of a group
 constexpr int64_t operand_k = 4;  ///< of these, a vector of codes holds several
+
+/// Values of k in a group: a lane of 16 bits takes the products of every other one.
+int64_t depth_of_group(const Format& rhs) {
+  constexpr int64_t most = 32767;
+  const int64_t largest = ((int64_t{1} << code_bits(rhs)) - 1) * 128;
+  int64_t k = most_k;
+  while (k / 2 * largest > most) k /= 2;
+  return k;
+}
 
 /// Codes stored unsigned in the unsigned operand.
 class NarrowDot : public Multiplier {
@@ -18,10 +27,11 @@ class NarrowDot : public Multiplier {
   explicit NarrowDot(const Variant& v)
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        group_(depth_of_group(*v.family.rhs)),
         in_memory_(v.rhs.block == 0 && !fit_registers(v)),
         decoder_(v.rhs) {}
 
-  [[nodiscard]] int64_t group() const override { return group_k; }
+  [[nodiscard]] int64_t group() const override { return group_; }
 
   void prepare(const Tile1& t) override {
     decoder_.prepare(t);
@@ -56,12 +66,12 @@ class NarrowDot : public Multiplier {
             std::vector<Value>& sums) override {
     std::vector<Value> narrow(static_cast<size_t>(rows_ * vectors_), no_value);
     const int64_t count = decoder_.operands();
-    const int64_t vectors = group_k / (count * operand_k);
+    const int64_t vectors = group_ / (count * operand_k);
     for (int64_t i = g * vectors; i < (g + 1) * vectors; ++i) {
       const int64_t k = first_k(*t.rhs.layout, i);
       std::vector<std::vector<Value>> codes;  // [vector][operand]
       for (int64_t j = 0; j < vectors_; ++j) {
-        codes.push_back(decoder_(t, load_codes(t, rhs, j, k, t.rhs.rows), j));
+        codes.push_back(decoder_.load(t, rhs, j, k, t.rhs.rows));
       }
       for (int64_t which = 0; which < count; ++which) {
         const int64_t from = k + which * t.rhs.layout->order.distance;
@@ -135,6 +145,7 @@ class NarrowDot : public Multiplier {
   }
 
   int64_t rows_, vectors_;
+  int64_t group_;
   bool in_memory_;  ///< the 32-bit sums, which are touched once in a group
   Decoder decoder_;
   Value ones_ = no_value;

@@ -87,8 +87,11 @@ struct Steps {
 
 /// From cursors at a super-block's first block, before which they stand.
 Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
-  return {block_columns(t, rhs, FieldKind::scale_steps),
-          block_columns(t, rhs, FieldKind::minimum_steps)};
+  Steps steps{block_columns(t, rhs, FieldKind::scale_steps), {}};
+  if (field_index(*t.rhs.layout, FieldKind::minimum_steps) >= 0) {
+    steps.minimums = block_columns(t, rhs, FieldKind::minimum_steps);
+  }
+  return steps;
 }
 
 /// A row's value in the current block. Of fields behind the codes of long ones: from their end.
@@ -126,10 +129,10 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
   return scales;
 }
 
-/// Minus what code 0 is worth, of all the tile's columns.
+/// Minus what the middle code is worth, of all the tile's columns.
 std::vector<Value> negated_middles(const Tile1& t, const std::vector<Value>& rhs,
                                    const std::vector<Value>& scales, const Steps& steps) {
-  const auto lowest = -static_cast<float>(1 << (bits(t.v.rhs.element) - 1));
+  const auto lowest = -static_cast<float>(middle_code(*t.v.family.rhs));
   const Value negated_half = splat32(t.b, std::bit_cast<uint32_t>(lowest), "negated_half");
   std::vector<Value> middles = block_columns(t, rhs, FieldKind::minimums);
   for (size_t j = 0; j < middles.size(); ++j) {
@@ -175,8 +178,7 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
   if (field_index(*t.rhs.layout, FieldKind::minimums) >= 0) {
     return add_block_above_minimums(t, multiplier, at, sums, acc, steps);
   }
-  const std::vector<Value> columns =
-      multiplier.column_scales(t, block_columns(t, at.rhs, FieldKind::scales));
+  const std::vector<Value> columns = multiplier.column_scales(t, scales_of_block(t, at.rhs, steps));
   std::vector<Value> reals = multiplier.reals(t, acc);
   std::vector<Value> totals = at.carried;
   if (field_index(*t.rhs.layout, FieldKind::zero_points) >= 0) {

@@ -124,8 +124,9 @@ class Mmla : public Multiplier {
     if (!is_segment(t)) return Multiplier::negated_sums(t, rows);
     std::vector<Value> all;
     for (size_t r = 0; r < rows.size(); r += 2) {
-      const Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
+      Value start = load_segment(t, rows[r], "sums_of_codes", Role::operand);
       if (!raw_) {
+        start = codes_of_sum(t, start);
         const Value real = t.b.op(OpCode::cvt_i32_f32, {start}, {}, "sums_of_codes", Role::operand);
         all.insert(all.end(), static_cast<size_t>(halves_), real);
         continue;
@@ -200,8 +201,7 @@ class Mmla : public Multiplier {
       a.push_back(activations(t, lhs, k + i * t.rhs.layout->order.distance));
     const int64_t in_panel = halves_ / static_cast<int64_t>(rhs.size());
     for (int64_t j = 0; j < halves_; ++j) {
-      const Value raw = load_codes(t, rhs, j, k, in_panel);
-      const std::vector<Value> codes = decoder_(t, raw, j);
+      const std::vector<Value> codes = decoder_.load(t, rhs, j, k, in_panel);
       for (int64_t i = 0; i < count; ++i) {
         const auto which = static_cast<size_t>(i);
         multiply(t, a[which], codes[which], count * g + i, j, acc);

@@ -1,6 +1,7 @@
 // RHS of 4 or 8 bits with a scale per block, from rows of k values (n x k).
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
+#include "lower/pack_tops.h"
 #include "lower/widen.h"
 
 namespace tw {
@@ -49,6 +50,17 @@ std::optional<Relayout> way_of(const Layout& layout, const Source& source, const
   return find_relayout(layout, source, isa, run_bytes);
 }
 
+/// Whether any bit differs from what operands want; of rows the caller may say so.
+bool is_flipped(const Layout& layout, const Source& source) {
+  const int offset = field_axes(source.axes, FieldKind::data).offset;
+  return block_of(source) == 0 || offset * 0x11 != offset_bits(layout);
+}
+
+std::optional<CodeSums> sums_of(Builder& b, const Layout& layout, int64_t vectors) {
+  if (field_index(layout, FieldKind::sums) < 0) return std::nullopt;
+  return CodeSums(b, layout, SumWeights(b, layout), vectors);
+}
+
 /// Where a vector of columns is in source and panel, piece by piece. Sums of long blocks' pieces
 /// are of codes; scales wait for all of them. Without sums: none.
 struct Cursors {
@@ -64,13 +76,15 @@ class BlocksPacker {
         layout_(layout),
         source_(blocks_of(layout, source)),
         source_axes_(source.axes),
-        flip_(flip_bits(b, layout, source)),
-        sums_(b, layout, SumWeights(b, layout), by_columns() ? pairs() : layout.order.kr / 4),
-        offset_(layout.order.low_unsigned ? sums_.offset(b.constant(piece_of(layout))) : no_value),
+        flip_(is_flipped(layout, source) ? flip_bits(b, layout, source) : no_value),
+        sums_(sums_of(b, layout, by_columns() ? pairs() : layout.order.kr / 4)),
+        offset_(sums_ && layout.order.low_unsigned ? sums_->offset(b.constant(piece_of(layout)))
+                                                   : no_value),
         way_(way_of(layout, source, b.isa()).value()),
-        mask_(relayout_mask(b, way_)),
-        scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8),
-        has_sums_(field_index(layout, FieldKind::sums) >= 0) {}
+        masks_(relayout_masks(b, way_)),
+        tops_(top_bits(layout) != 0 ? std::optional<TopsPacker>(std::in_place, b, layout, source)
+                                    : std::nullopt),
+        scale_bytes_(b.isa().lanes32() * bits(field_of(layout, FieldKind::scales).type) / 8) {}
 
   void pack(const PackRun& run, bool stream) {
     stride_ = run.stride;
@@ -87,6 +101,7 @@ class BlocksPacker {
         at.to_scales = b_.add(now[1], offset_of(layout_, FieldKind::scales));
       }
       columns(at);
+      if (tops_) tops_->pack(now[0], stride_, now[1], piece_of(layout_));
       std::vector<Value> next = {b_.add(now[0], source_.bytes, "source"),
                                  b_.add(now[1], bytes, "packed"),
                                  b_.add(now[2], source_.bytes * panel, "ahead")};
@@ -143,11 +158,13 @@ class BlocksPacker {
       rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
     }
     const std::vector<Value> carried = pack(rows, at.packed);
-    const std::vector<Value> totals = sums_.column_totals(carried, offset_);
-    for (size_t j = 0; j < totals.size(); ++j) {
+    const auto vectors = static_cast<size_t>(layout_.panel.fixed / lanes());
+    const std::vector<Value> totals =
+        sums_ ? sums_->column_totals(carried, offset_) : std::vector<Value>(vectors, no_value);
+    for (size_t j = 0; j < vectors; ++j) {
       const auto i = static_cast<int64_t>(j);
       Cursors its{no_value, no_value, no_value};
-      if (has_sums_) its.sums = b_.add(at.sums, b_.isa().vector_bytes * i);
+      if (sums_) its.sums = b_.add(at.sums, b_.isa().vector_bytes * i);
       if (has_scales()) {
         its.scales = b_.add(at.scales, scale_bytes_ * i);
         its.to_scales = b_.add(at.to_scales, scale_bytes_ * i);
@@ -158,16 +175,16 @@ class BlocksPacker {
 
   /// Packs a piece of the columns that `rows` point to, returns what adds up to their sums.
   std::vector<Value> pack(const std::vector<Value>& rows, Value to) {
-    const PackedStore store{b_, sums_, flip_, stream_};
-    std::vector<Value> carried = sums_.start();
+    const PackedStore store{b_, sums_ ? &*sums_ : nullptr, flip_, stream_};
+    std::vector<Value> carried = sums_ ? sums_->start() : std::vector<Value>();
     const auto find = [&](Coordinates at) {
       const int64_t bit = place(source_axes_, FieldKind::data, {0, at.k, 0}, {run_values, {}, 0});
       return std::pair(rows[static_cast<size_t>(at.n)], bit / 8);
     };
-    relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
+    relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), piece_of(layout_)}, find,
              [&](Coordinates first, Value packed) {
                const int64_t offset = packed_offset(layout_, first);
-               const size_t vector = has_sums_ ? vector_of(layout_, b_.isa(), offset) : 0;
+               const size_t vector = sums_ ? vector_of(layout_, b_.isa(), offset) : 0;
                store(to, offset, vector, packed, carried);
              });
     return carried;
@@ -178,14 +195,14 @@ class BlocksPacker {
     const Value count = b_.constant(layout_.panel.fixed / lanes());
     std::vector<Value> inits = {first.source, first.packed};
     if (has_scales()) inits.insert(inits.end(), {first.scales, first.to_scales});
-    if (has_sums_) inits.push_back(first.sums);
+    if (sums_) inits.push_back(first.sums);
     b_.loop("columns", count, inits, [&](const std::vector<Value>& at) {
       std::vector<Value> rows = {at[0]};
       for (int64_t r = 1; r < lanes(); ++r) {
         rows.push_back(b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "row"));
       }
       const Value sum = codes(rows, at[1]);
-      Cursors its{no_value, no_value, has_sums_ ? at.back() : no_value};
+      Cursors its{no_value, no_value, sums_ ? at.back() : no_value};
       if (has_scales()) its.scales = at[2], its.to_scales = at[3];
       keep(its, sum);
       std::vector<Value> next = {b_.op(OpCode::iadd, {rows.back(), stride_}, {}, "rows"),
@@ -194,18 +211,19 @@ class BlocksPacker {
         next.push_back(b_.add(at[2], scale_bytes_, "scales"));
         next.push_back(b_.add(at[3], scale_bytes_, "to_scales"));
       }
-      if (has_sums_) next.push_back(b_.add(at.back(), b_.isa().vector_bytes, "sums"));
+      if (sums_) next.push_back(b_.add(at.back(), b_.isa().vector_bytes, "sums"));
       return next;
     });
   }
 
-  /// Packs the codes, returns their sums.
+  /// Packs the codes, returns their sums, if the layout has any.
   Value codes(const std::vector<Value>& rows, Value to) {
     const std::vector<Value> carried = pack(rows, to);
+    if (!sums_) return no_value;
     if (layout_.order.kr == 8) {
       return b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32});
     }
-    return offset_ == no_value ? carried[0] : sums_.total(carried[0], offset_);
+    return offset_ == no_value ? carried[0] : sums_->total(carried[0], offset_);
   }
 
   /// What the codes of a piece add up to.
@@ -232,8 +250,10 @@ class BlocksPacker {
     const ElementType type = field_of(layout_, FieldKind::scales).type;
     const Value packed = copy_scales(at, 0, 0);
     const int64_t vectors = layout_.panel.fixed / lanes();
-    if (!has_sums_) copy_scales(at, run_blocks(layout_) * vectors, vectors);
-    if (!has_sums_) return;
+    if (field_index(layout_, FieldKind::minimums) >= 0) {
+      copy_scales(at, run_blocks(layout_) * vectors, vectors);
+    }
+    if (!sums_) return;
     const Value real = widened(b_, packed, type);
     const Value old = b_.op(OpCode::load, {at.sums});
     const Value codes = b_.op(OpCode::cvt_i32_f32, {sum});
@@ -245,12 +265,12 @@ class BlocksPacker {
   SourceBlocks source_;
   const Part& source_axes_;
   Value flip_;
-  CodeSums sums_;
+  std::optional<CodeSums> sums_;  ///< none: there are minimums, or tops
   Value offset_;
   Relayout way_;
-  Value mask_;
+  Masks masks_;
+  std::optional<TopsPacker> tops_;
   int64_t scale_bytes_;  ///< of a vector of columns
-  bool has_sums_;        ///< else there are minimums
   Value stride_ = no_value;
   bool stream_ = false;
 };
@@ -440,8 +460,10 @@ class BlockPanelPacker {
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
   const auto way = way_of(layout, source, isa);
   return way && field_index(layout, FieldKind::zero_points) < 0 &&
-         CodeSums::possible(layout, isa) && layout.panel.fixed % isa.lanes32() == 0 &&
-         layout.panel.fixed % (way->tile.n + 1) == 0 && way->tile.k < piece_of(layout) &&
+         can_move_tops(layout, source, isa, piece_of(layout)) &&
+         (field_index(layout, FieldKind::sums) < 0 || CodeSums::possible(layout, isa)) &&
+         layout.panel.fixed % isa.lanes32() == 0 && layout.panel.fixed % (way->tile.n + 1) == 0 &&
+         way->tile.k < piece_of(layout) &&
          has_all(isa, {"xor", "fma", "cvt_i32_f32", "cvt_f16_f32", "cvt_bf16_f32"});
 }
 

@@ -81,7 +81,7 @@ struct PanelStore {
         vector_of(layout, b.isa(), offset) - static_cast<size_t>(part.first_vector);
     const auto begin = carried.begin() + static_cast<int64_t>(part.first_sum);
     std::vector<Value> own(begin, begin + part.accumulators());
-    PackedStore{b, *part.sums, flip, stream}(panels[index], offset, vector, codes, own);
+    PackedStore{b, &*part.sums, flip, stream}(panels[index], offset, vector, codes, own);
     std::copy(own.begin(), own.end(), begin);
   }
 };
@@ -136,8 +136,9 @@ struct RowReader {
 /// Packs a step of k from its first row on, `vectors` of columns from `first_column` on; returns
 /// the row behind the step. Where the nibbles of a byte have other rows between them, near and far
 /// rows are taken together.
-Value pack_step(const Layout& layout, const Relayout& way, Value mask, const RowReader& reader,
-                Value first, int64_t first_column, int64_t vectors, const PanelStore& store) {
+Value pack_step(const Layout& layout, const Relayout& way, const Masks& masks,
+                const RowReader& reader, Value first, int64_t first_column, int64_t vectors,
+                const PanelStore& store) {
   Builder& b = store.b;
   const int64_t distance = layout.order.distance;
   const bool apart = is_apart(layout);
@@ -158,7 +159,7 @@ Value pack_step(const Layout& layout, const Relayout& way, Value mask, const Row
         const int64_t row = at.k - k < near_rows ? at.k - k : at.k - k - distance + near_rows;
         return std::pair(rows[static_cast<size_t>(row)], v * bytes);
       };
-      relayout_tile(b, way, mask, {0, k}, find, [&](Coordinates at, Value packed) {
+      relayout_tile(b, way, masks, {0, k}, find, [&](Coordinates at, Value packed) {
         store({first_column + v * values_in(layout, bytes) + at.n, at.k}, packed);
       });
     }
@@ -175,7 +176,7 @@ class ColumnsPacker {
         layout_(layout),
         flip_(flip_bits(b, layout, source)),
         way_(way_of(layout, source, b.isa()).value()),
-        mask_(relayout_mask(b, way_)) {
+        masks_(relayout_masks(b, way_)) {
     if (!is_float(layout.element)) weights_.emplace(b, layout);
   }
 
@@ -211,7 +212,7 @@ class ColumnsPacker {
                   static_cast<int64_t>(touched.parts.size()), "panel");
       const PanelStore store{b_, layout_, touched, panels, flip_, stream, carried};
       const Value behind =
-          pack_step(layout_, way_, mask_, reader, now[0], first_column, count, store);
+          pack_step(layout_, way_, masks_, reader, now[0], first_column, count, store);
       const int64_t step_bytes = step_k(layout_) / group_k(layout_) * group_bytes(layout_);
       std::vector<Value> next = {behind, b_.add(now[1], step_bytes, "to")};
       next.insert(next.end(), carried.begin(), carried.end());
@@ -224,7 +225,7 @@ class ColumnsPacker {
   const Layout& layout_;
   Value flip_;
   Relayout way_;
-  Value mask_;
+  Masks masks_;
   std::optional<SumWeights> weights_;
 };
 

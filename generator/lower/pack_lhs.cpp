@@ -120,7 +120,7 @@ class RowsPacker {
       const Value padded = rounded_up(b_, count, layout_.k_multiple, "padded");
       const Value to =
           plus(b_, {begin, times(b_, r, layout_.order.kr * code_bytes(layout_))}, "to");
-      put_codes(b_, layout_, panel_, to, codes_, padded);
+      put_codes(b_, layout_, panel_, to, codes_, padded, layout_.k_multiple);
     });
   }
 
@@ -237,8 +237,9 @@ int64_t most_rows(const Layout& layout) {
   return layout.panel.fixed + (layout.panel.vl + layout.panel.svl) * most_segments;
 }
 
-void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count) {
-  const int64_t together = std::min(4, layout.k_multiple / layout.order.kr);
+void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count,
+               int64_t at_once) {
+  const int64_t together = std::min<int64_t>(4, at_once / layout.order.kr);
   const int64_t group = layout.order.kr * code_bytes(layout);
   const Value stride = times(b, panel, group, "stride");
   const Value steps = over(b, count, together * layout.order.kr, "steps");

@@ -23,9 +23,10 @@ inline bool is_one_row(const Layout& layout) {
 /// The largest panel that any machine's vectors ask for.
 int64_t most_rows(const Layout& layout);
 
-/// Copies so many codes of a row, a multiple of four groups, to their places between those of the
+/// Copies so many codes of a row, a multiple of `at_once`, to their places between those of the
 /// panel's other rows; not for is_one_row().
-void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count);
+void put_codes(Builder& b, const Layout& layout, Value panel, Value to, Value codes, Value count,
+               int64_t at_once);
 
 /// Calls body(row of the panel, its floats) for so many rows, of which panel.rows exist: the last
 /// of these again behind them.

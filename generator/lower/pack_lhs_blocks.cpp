@@ -1,5 +1,5 @@
 // Rows of floats to panels of rows in blocks along k: sums of codes, and scales, for each block.
-// k is a multiple of the block, and that one of 32.
+// k is a multiple of the block, and that is 16 or a multiple of 32.
 #include <algorithm>
 #include <optional>
 
@@ -10,6 +10,7 @@ namespace tw {
 namespace {
 
 constexpr int64_t usual_block = 32;  // what most weights have
+constexpr int64_t half_block = 16;   // the shortest
 constexpr int64_t at_once = 32;      // blocks whose parameters are found together
 constexpr int64_t plain_step = 4;    // values that ISAs without vectors take
 
@@ -25,16 +26,19 @@ Number given(Builder& b, std::optional<int64_t> known, ArgField field) {
 
 class BlocksPacker {
  public:
-  /// `usual`: of usual_block values, and of as many copies as the layout says.
-  BlocksPacker(Builder& b, const Layout& layout, ElementType from, bool usual, Value memory)
+  /// Of blocks of so many values, if that is known; of usual_block with as many copies as the
+  /// layout says.
+  BlocksPacker(Builder& b, const Layout& layout, ElementType from, std::optional<int64_t> block,
+               Value memory)
       : b_(b),
         layout_(layout),
         from_(from),
-        by_rows_(!field_of(layout, FieldKind::scales).per_block) {
+        by_rows_(!field_of(layout, FieldKind::scales).per_block),
+        step_(block == half_block ? half_block : usual_block) {
     const auto number = [&](int64_t known, ArgField field) {
-      return given(b, usual ? std::optional(known) : std::nullopt, field);
+      return given(b, block == usual_block ? std::optional(known) : std::nullopt, field);
     };
-    block_ = number(usual_block, ArgField::pack_block);
+    block_ = given(b, block, ArgField::pack_block);
     sum_copies_ = number(repeat_of(layout, FieldKind::sums), ArgField::pack_sum_copies);
     scale_copies_ = number(repeat_of(layout, FieldKind::scales), ArgField::pack_scale_copies);
     const Scratch scratch(b.isa(), layout);
@@ -141,7 +145,7 @@ class BlocksPacker {
   void find_parameters(Value floats, Value count) const {
     const Value magnitude = splat32(b_, 0x7fffffffU, "magnitude");
     const Value infinity = splat32(b_, 0x7f800000U, "infinity");
-    const int64_t step = is_plain() ? plain_step : usual_block;
+    const int64_t step = is_plain() ? plain_step : step_;
     const Combine larger = [&](Value x, Value y) { return b_.op(OpCode::fmax, {x, y}); };
     b_.loop("range", count, {floats, largest_}, [&](const std::vector<Value>& now) {
       const auto done = for_block(step, {now[0]}, [&](const std::vector<Value>& at) {
@@ -184,8 +188,9 @@ class BlocksPacker {
     const Quantizer quantizer(b_, how, layout_.rounding);
     const Combine add = [&](Value x, Value y) { return b_.op(OpCode::add, {x, y}, {.bits = 32}); };
     const bool one_row = is_one_row(layout_);
+    const bool fills = step_ % quantize_step(b_.isa(), step_) == 0;
     // Where rows are apart, groups of a whole step are put to their places.
-    const int64_t step = is_plain() && one_row ? 1 : usual_block;
+    const int64_t step = is_plain() && one_row ? 1 : step_;
     const int64_t group = layout_.order.kr * code_bytes(layout_);
     const Value place = plus(b_, {to, times(b_, r, group)}, "place");
     const auto done = for_block(step, {floats, place}, [&](const std::vector<Value>& at) {
@@ -193,9 +198,13 @@ class BlocksPacker {
       for (const Value x : load_floats(b_, at[0], step / b_.isa().lanes32(), from_)) {
         made.push_back(quantizer.code(x));
       }
-      store_codes(b_, one_row ? at[1] : codes_, made, layout_.element);
+      store_codes(b_, one_row && fills ? at[1] : codes_, made, layout_.element);
       if (at.size() > 2) made.push_back(at[2]);
-      if (!one_row) put_codes(b_, layout_, panel_, at[1], codes_, b_.constant(step));
+      if (!one_row) {
+        put_codes(b_, layout_, panel_, at[1], codes_, b_.constant(step), step);
+      } else if (!fills) {
+        b_.op(OpCode::copy_bytes, {at[1], codes_, b_.constant(step * code_bytes(layout_))});
+      }
       const Value bytes = times(b_, panel_, step * code_bytes(layout_));
       const Value next = floats_behind(at[0], step);
       return std::vector<Value>{next, plus(b_, {at[1], bytes}, "place"), combined(made, add)};
@@ -258,6 +267,7 @@ class BlocksPacker {
   const Layout& layout_;
   const ElementType from_;
   const bool by_rows_;
+  int64_t step_;  ///< values of k at a time
   Number block_, sum_copies_, scale_copies_;
   Parameters how_{no_value, 0};
   Value codes_, tail_, largest_, lanes_, panel_, blocks_;
@@ -278,12 +288,18 @@ void lower_pack_lhs_blocks(Builder& b, const Layout& layout, ElementType from) {
   const Value one = b.constant(1);
   const Value copies = choose(b, {sums, one, scales}, "unusual_copies");
   const Value unusual = choose(b, {block, one, copies}, "unusual");
-  const auto pack = [&](bool usual) {
-    const BlocksPacker packer(b, layout, from, usual, memory);
+  const auto pack = [&](std::optional<int64_t> of) {
+    const BlocksPacker packer(b, layout, from, of, memory);
     for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
   };
+  const Value is_half = differs(ArgField::pack_block, half_block);
   b.branch(
-      unusual, Compare::equal, b.constant(0), [&] { pack(true); }, [&] { pack(false); });
+      unusual, Compare::equal, b.constant(0), [&] { pack(usual_block); },
+      [&] {
+        b.branch(
+            is_half, Compare::equal, b.constant(0), [&] { pack(half_block); },
+            [&] { pack(std::nullopt); });
+      });
 }
 
 }  // namespace tw

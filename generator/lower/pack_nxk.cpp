@@ -30,7 +30,7 @@ class RowsPacker {
         layout_(layout),
         flip_(flip_bits(b, layout, source)),
         way_(way_of(layout, source, b.isa()).value()),
-        mask_(relayout_mask(b, way_)) {
+        masks_(relayout_masks(b, way_)) {
     if (flip_ != no_value) weights_.emplace(b, layout);
   }
 
@@ -70,7 +70,7 @@ class RowsPacker {
     const auto find = [&](Coordinates at) {
       return std::pair(rows[static_cast<size_t>(at.n)], at.k * bits(layout_.element) / 8);
     };
-    relayout(b_, way_, mask_, {static_cast<int64_t>(rows.size()), step_k()}, find, take);
+    relayout(b_, way_, masks_, {static_cast<int64_t>(rows.size()), step_k()}, find, take);
   }
   [[nodiscard]] std::vector<Value> next(const std::vector<Value>& now) const {
     return {b_.add(now[0], step_bytes(), "from"), b_.add(now[1], panel_bytes(), "to"),
@@ -94,7 +94,8 @@ class RowsPacker {
         std::vector<Value> carried = sums ? sums->start() : std::vector<Value>{};
         pack_step(columns, [&](Coordinates first, Value packed) {
           const int64_t offset = packed_offset(layout_, first);
-          if (sums) return PackedStore{b_, *sums, flip_, stream}(at[1], offset, 0, packed, carried);
+          if (sums)
+            return PackedStore{b_, &*sums, flip_, stream}(at[1], offset, 0, packed, carried);
           b_.op(stream ? OpCode::store_stream : OpCode::store, {at[1], packed}, {.offset = offset});
         });
         std::vector<Value> next = {plus(b_, {columns.back(), run.stride}, "rows"),
@@ -113,7 +114,7 @@ class RowsPacker {
   void pack_panel(const PackRun& run, bool stream) const {
     const int64_t vectors = layout_.panel.fixed / vector_columns(layout_, b_.isa());
     const CodeSums sums(b_, layout_, *weights_, vectors);
-    const PackedStore store{b_, sums, flip_, stream};
+    const PackedStore store{b_, &sums, flip_, stream};
     std::vector<Value> inits = {run.source, run.packed, run.ahead};
     const auto cursors = static_cast<int64_t>(inits.size());
     for (const Value zero : sums.start()) inits.push_back(zero);
@@ -137,7 +138,7 @@ class RowsPacker {
   const Layout& layout_;
   Value flip_;
   Relayout way_;
-  Value mask_;
+  Masks masks_;
   std::optional<SumWeights> weights_;
 };
 

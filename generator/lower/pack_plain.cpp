@@ -5,6 +5,7 @@
 #include "lower/pack_place.h"
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
+#include "lower/pack_tops.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
 
@@ -79,7 +80,7 @@ class PlainPacker {
         to = plus(b_, {to, codes_bytes(b_, layout_, first_k)});
       }
       b_.op(OpCode::fill_bytes,
-            {to, b_.constant(offset_bits(layout_)), codes_bytes(b_, layout_, all)});
+            {to, b_.constant(empty_byte(layout_)), codes_bytes(b_, layout_, all)});
     };
     if (element_bits() < 8) return codes();
     const Value missing =
@@ -95,7 +96,7 @@ class PlainPacker {
     const Value codes = b_.constant(data_bytes(layout_, layout_.block).fixed);
     for (int64_t block = 0; block < layout_.super_block / layout_.block; ++block) {
       const int64_t offset = steps_bytes(layout_).fixed + block * block_bytes(layout_).fixed;
-      b_.op(OpCode::fill_bytes, {b_.add(at, offset), b_.constant(offset_bits(layout_)), codes});
+      b_.op(OpCode::fill_bytes, {b_.add(at, offset), b_.constant(empty_byte(layout_)), codes});
     }
   }
 
@@ -133,6 +134,7 @@ class PlainPacker {
         return its;
       };
       const auto finish = [&](const Row& its, Value sum) {
+        if (top_bits(layout_) != 0) move_tops(places, its, first_k);
         if (sum != no_value) keep_sum(places, its, first_k, sum);
       };
       const auto alone = [&] {
@@ -187,16 +189,31 @@ class PlainPacker {
     });
   }
 
+  void move_tops(const PanelPlaces& places, const Row& row, Value first_k) const {
+    const Length behind = path_of(axes(layout_), FieldKind::tops).base.divided(8);
+    const Value from = block_field(FieldKind::tops, row.column, first_k, "tops_from");
+    const Value to =
+        plus(b_, {block(places, first_k, FieldKind::data), given_.length(behind)}, "tops_to");
+    put_tops(given_, layout_, source_, from, to, row.number, at_once_);
+  }
+
   void keep_sum(const PanelPlaces& places, const Row& row, Value first_k, Value sum) const {
     if (is_super()) {
-      const Value from = block_field(FieldKind::scale_steps, row.column, first_k, "numbers_from");
+      Path start = path_of(source_.axes, FieldKind::scale_steps);
+      start.base = 0;
+      const Value from =
+          moved(b_.arg(ArgField::pack_source), start, row.column, first_k, "numbers_from").bytes;
       const Value to = block(places, first_k, FieldKind::data);
       return put_super_block_numbers(b_, layout_, source_, from, to, row.number);
     }
     Value at = no_value;
     if (places.sums != no_value) at = plus(b_, {places.sums, times(b_, row.number, 4)}, "at");
     if (layout_.block == 0) return add_sum(at, sum);
-    const Value scales = block(places, first_k, FieldKind::scales);
+    Value scales = block(places, first_k, FieldKind::scales);
+    if (top_bits(layout_) != 0) {
+      const Length tops = (layout_.panel * (layout_.block * top_bits(layout_))).divided(8);
+      scales = plus(b_, {scales, given_.length(tops)}, "scales");
+    }
     scale(at, sum, first_k, row.number, row.column, scales);
   }
 

@@ -20,6 +20,7 @@ Value load_bits(Builder& b, const Source& source, Value from, FieldKind kind, in
   const int64_t mask = (int64_t{1} << bits(field_axes(source.axes, kind).type)) - 1;
   Value bytes = b.op(OpCode::load_scalar, {from}, {.bits = 32, .offset = bit / 8}, "bytes");
   if (bit % 8 != 0) bytes = b.op(OpCode::ishr, {bytes}, {.imm = bit % 8});
+  if (mask == 0xff) return bytes;
   return b.op(OpCode::iand_imm, {bytes}, {.imm = mask * 0x01010101});
 }
 
@@ -43,6 +44,7 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
   };
   const Value at_steps = plus(b, {to, times(b, row, 2)}, "steps");
   for (const FieldKind kind : {FieldKind::scale_steps, FieldKind::minimum_steps}) {
+    if (field_index(layout, kind) < 0) continue;
     const int64_t offset = source_bit(source, kind, 0) / 8;
     const Value step = b.op(OpCode::load_scalar, {from}, {.bits = 16, .offset = offset}, "step");
     b.op(OpCode::store_scalar, {at_steps, step}, {.bits = 16, .offset = packed(kind, 0)});
@@ -51,6 +53,7 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
   for (int64_t first = 0; first < layout.super_block; first += at_once * layout.block) {
     for (const auto& [kind, tops] : {std::pair{FieldKind::scales, FieldKind::scale_tops},
                                      {FieldKind::minimums, FieldKind::minimum_tops}}) {
+      if (field_index(layout, kind) < 0) continue;
       const Value numbers = load_numbers(b, source, from, kind, tops, first);
       for (int64_t i = 0; i < at_once; ++i) {
         const Value number = i == 0 ? numbers : b.op(OpCode::ishr, {numbers}, {.imm = 8 * i});

@@ -229,6 +229,7 @@ Value given_offset(Builder& b, const Layout& layout, const Source& source) {
 }
 
 Value no_codes(Builder& b, const Layout& layout, const Source& source) {
+  if (top_bits(layout) != 0) return b.constant(empty_byte(layout));
   if (!is_given(layout, source)) return b.constant(offset_of(source) * 0x11);
   return times(b, told_offset(b), 0x11, "no_codes");
 }

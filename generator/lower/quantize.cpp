@@ -243,9 +243,11 @@ void store_codes(Builder& b, Value pointer, const std::vector<Value>& codes, Ele
       b.op(OpCode::store_lane, {pointer, codes[i]}, {.bits = 8, .offset = at});
       continue;
     }
-    const Value narrowed = quarters ? b.op(OpCode::narrow_32_8, {codes[i]})
-                           : wide   ? narrow_pair(b, 32, codes[i], codes[i + 1])
-                                    : narrow(b, &codes[i]);
+    const auto here = [&](size_t j) { return codes[std::min(i + j, codes.size() - 1)]; };
+    const Value four[] = {here(0), here(1), here(2), here(3)};
+    const Value narrowed = quarters ? b.op(OpCode::narrow_32_8, {four[0]})
+                           : wide   ? narrow_pair(b, 32, four[0], four[1])
+                                    : narrow(b, four);
     b.op(OpCode::store, {pointer, narrowed}, {.offset = at});
   }
 }

@@ -46,11 +46,23 @@ bool among(Coordinates bit, const Bits& bits) {
 
 constexpr int64_t long_k = 4096;  // no tile is longer
 
+constexpr uint8_t low_halves[] = {0x55, 0x33, 0x0f};  // of two neighbors of 1, 2 and 4 bits
+
+/// The lowest lane that a search moves. Those of less than a nibble are too many for it: exchanges
+/// bring them to where they belong in the end.
+int searched_unit(int unit) {
+  return unit < 2 ? 3 : unit;
+}
+Bits searched(const Relayout& way, const Bits& lanes) {
+  return {lanes.begin() + (searched_unit(way.unit) - way.unit), lanes.end()};
+}
+
 /// What lanes of packed vectors hold; none unless each has one bit of the coordinates.
-std::optional<Bits> goal_lanes(const Layout& layout, int unit, int width, Coordinates& turned) {
+std::optional<Bits> goal_lanes(const Layout& layout, FieldKind kind, int unit, int width,
+                               Coordinates& turned) {
   Bits goal(static_cast<size_t>(width - unit));
   const Part panels = axes(layout);
-  for (const Axis& axis : field_axes(panels, FieldKind::data).axes) {
+  for (const Axis& axis : field_axes(panels, kind).axes) {
     for (int64_t i = 1; i < axis.extent.fixed; i *= 2) {
       const auto distance = static_cast<uint64_t>(std::abs(axis.stride.fixed) * i);
       if (distance >> width != 0) continue;
@@ -65,18 +77,17 @@ std::optional<Bits> goal_lanes(const Layout& layout, int unit, int width, Coordi
 }
 
 /// Distance of a code from the first one of its row, or column, of a source.
-int64_t source_bit(const Source& source, Coordinates at) {
+int64_t source_bit(const Source& source, FieldKind kind, Coordinates at) {
   const Sizes sizes{long_k, {}, 0};  // rows lie anywhere
-  return place(source.axes, FieldKind::data, at, sizes) -
-         place(source.axes, FieldKind::data, {}, sizes);
+  return place(source.axes, kind, at, sizes) - place(source.axes, kind, {}, sizes);
 }
 
-Bits source_lanes(const Source& source, int unit, int64_t run_bits) {
+Bits source_lanes(const Source& source, FieldKind kind, int unit, int64_t run_bits) {
   Bits lanes;
   for (int64_t bit = int64_t{1} << unit; bit < run_bits; bit *= 2) {
-    for (int64_t i = 1; i < run_bits; i *= 2) {
+    for (int64_t i = 1; i < long_k; i *= 2) {
       const Coordinates symbol = rows_are_k(source) ? Coordinates{i, 0} : Coordinates{0, i};
-      if (source_bit(source, symbol) == bit) lanes.push_back(symbol);
+      if (source_bit(source, kind, symbol) == bit) lanes.push_back(symbol);
     }
   }
   return lanes;
@@ -90,39 +101,61 @@ struct Moved {
   Bits numbers;
 };
 
-/// The nibbles of x and y that are to be together: low ones in x, high ones in y.
-std::pair<Value, Value> exchange_nibbles(const Isa& isa, Value mask, Value x, Value y,
-                                         const Apply& apply) {
-  if (isa.has(OpCode::shl_insert, 8)) {
+bool inserts_nibbles(const Isa& isa, int bits) {
+  return bits == 4 && isa.has(OpCode::shl_insert, 8) && isa.has(OpCode::shr_insert, 8);
+}
+
+/// The halves of bytes, nibbles or pairs of bits of x and y that are to be together: low ones in x,
+/// high ones in y.
+std::pair<Value, Value> exchange(const Isa& isa, const Masks& masks, int bits, Value x, Value y,
+                                 const Apply& apply) {
+  if (inserts_nibbles(isa, bits)) {
     return {apply({OpCode::shl_insert, 8, 4}, x, y), apply({OpCode::shr_insert, 8, 4}, y, x)};
   }
-  const Value high = apply({OpCode::shr, 32, 4}, x, no_value);
+  const Value mask = masks[static_cast<size_t>(std::countr_zero(static_cast<unsigned>(bits)))];
+  const Value high = apply({OpCode::shr, 32, bits}, x, no_value);
   const Value differs = apply({OpCode::and_}, apply({OpCode::xor_}, high, y), mask);
-  const Value back = apply({OpCode::shl, 32, 4}, differs, no_value);
+  const Value back = apply({OpCode::shl, 32, bits}, differs, no_value);
   return {apply({OpCode::xor_}, x, back), apply({OpCode::xor_}, y, differs)};
 }
 
-/// Where in `numbers` the step's symbol is.
-size_t entering(const RelayoutStep& step, const Relayout& way, const Bits& numbers) {
-  const auto found = std::find_if(numbers.begin(), numbers.end(), [&](Coordinates symbol) {
-    return step.symbol == Coordinates{} ? !among(symbol, way.goal) : symbol == step.symbol;
-  });
-  return static_cast<size_t>(found - numbers.begin());
-}
+/// What lanes of vectors, and bits of their numbers, hold.
+struct Held {
+  Bits lanes, numbers;
+
+  /// Where the number of the step's symbol is.
+  [[nodiscard]] size_t entering(const RelayoutStep& step) const {
+    const auto found = std::find(numbers.begin(), numbers.end(), step.symbol);
+    return static_cast<size_t>(found - numbers.begin());
+  }
+
+  void move(const RelayoutStep& step, int unit) {
+    const size_t place = step.move.pair ? entering(step) : numbers.size();
+    const Coordinates symbol = step.move.pair ? numbers[place] : Coordinates{};
+    const Bits old = lanes;
+    const auto taken = [&](int from) {
+      const auto lane = static_cast<size_t>(from - unit);
+      return lane < old.size() ? old[lane] : symbol;
+    };
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      lanes[i] = taken(step.move.from[i + static_cast<size_t>(unit)]);
+    }
+    if (step.move.pair) numbers[place] = taken(step.move.from.back());
+  }
+};
 
 /// Replays the way. A symbol that is to count backwards is turned when it enters the lanes first:
 /// vectors are names, so that costs nothing.
-Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Value> vectors,
-                 const Apply& apply) {
-  Bits lanes = way.loaded;
-  Bits numbers = way.numbers;
+Moved move_lanes(const Relayout& way, const Isa& isa, const Masks& masks,
+                 std::vector<Value> vectors, const Apply& apply) {
+  Held held{way.loaded, way.numbers};
   Coordinates to_turn = way.turned;
   for (const RelayoutStep& step : way.steps) {
     if (!step.move.pair) {
       for (Value& vector : vectors) vector = apply(step.move.first, vector, no_value);
     }
-    const size_t place = step.move.pair ? entering(step, way, numbers) : numbers.size();
-    const Coordinates symbol = step.move.pair ? numbers[place] : Coordinates{};
+    const size_t place = step.move.pair ? held.entering(step) : 0;
+    const Coordinates symbol = step.move.pair ? step.symbol : Coordinates{};
     const bool turns = both(symbol, to_turn) == symbol;
     to_turn = without(to_turn, symbol);
     for (size_t i = 0; i < vectors.size() && step.move.pair; ++i) {
@@ -130,27 +163,19 @@ Moved move_lanes(const Relayout& way, const Isa& isa, Value mask, std::vector<Va
       Value& x = vectors[i];
       Value& y = vectors[i | size_t{1} << place];
       if (turns) std::swap(x, y);
-      if (step.nibbles) {
-        std::tie(x, y) = exchange_nibbles(isa, mask, x, y, apply);
+      if (step.exchanged != 0) {
+        std::tie(x, y) = exchange(isa, masks, step.exchanged, x, y, apply);
         continue;
       }
       const Value second = apply(step.move.second, x, y);
       x = apply(step.move.first, x, y);
       y = second;
     }
-    const Bits old = lanes;
-    auto taken = [&](int from) {
-      const auto lane = static_cast<size_t>(from - way.unit);
-      return lane < old.size() ? old[lane] : symbol;
-    };
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      lanes[i] = taken(step.move.from[i + static_cast<size_t>(way.unit)]);
-    }
-    if (step.move.pair) numbers[place] = taken(step.move.from.back());
+    held.move(step, way.unit);
   }
-  if (lanes != way.goal || !(to_turn == Coordinates{}))
+  if (held.lanes != way.goal || !(to_turn == Coordinates{}))
     throw std::logic_error("a way leads elsewhere");
-  return {std::move(vectors), std::move(numbers)};
+  return {std::move(vectors), std::move(held.numbers)};
 }
 
 /// What lanes of loaded vectors hold: within a run of the source, and the number of the run.
@@ -162,8 +187,9 @@ std::pair<Bits, Bits> split(const Relayout& way) {
 /// Runs the way on bits that know where they come from, and compares with what the layout says.
 class Proof {
  public:
-  Proof(const Relayout& way, const Layout& layout, const Isa& isa, const Source& source)
-      : way_(way), layout_(layout), isa_(isa), source_(source) {
+  Proof(const Relayout& way, const Layout& layout, const Isa& isa, const Source& source,
+        FieldKind kind)
+      : way_(way), layout_(layout), isa_(isa), source_(source), kind_(kind) {
     const size_t all = 8 * bytes() * way.vectors();
     for (int digit = 0; all >> digit != 0; ++digit) {
       run(digit, false);
@@ -175,17 +201,20 @@ class Proof {
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(isa_.vector_bytes.fixed); }
 
   void run(int digit, bool opposite) {
-    store_.assign(way_.vectors() + 1, std::vector<uint8_t>(bytes()));
+    store_.assign(way_.vectors(), std::vector<uint8_t>(bytes()));
     std::vector<Value> loaded;
     for (size_t i = 0; i < way_.vectors() * 8 * bytes(); ++i) {
       const bool set = (i >> digit & 1) != 0;
       if (set != opposite) store_[i / 8 / bytes()][i / 8 % bytes()] |= uint8_t(1U << (i % 8));
     }
     for (size_t i = 0; i < way_.vectors(); ++i) loaded.push_back(static_cast<Value>(i));
-    store_.back().assign(bytes(), 0x0f);
-    const auto mask = static_cast<Value>(way_.vectors());
+    Masks masks{};
+    for (size_t i = 0; i < masks.size(); ++i) {
+      masks[i] = static_cast<Value>(store_.size());
+      store_.emplace_back(bytes(), low_halves[i]);
+    }
     const Moved moved =
-        move_lanes(way_, isa_, mask, loaded, [&](const MoveOp& op, Value x, Value y) {
+        move_lanes(way_, isa_, masks, loaded, [&](const MoveOp& op, Value x, Value y) {
           std::vector<const uint8_t*> args = {store_[static_cast<size_t>(x)].data()};
           if (y != no_value) args.push_back(store_[static_cast<size_t>(y)].data());
           store_.push_back(run_alone(op.code, op.bits, op.imm, args, bytes()));
@@ -207,9 +236,7 @@ class Proof {
   };
   void find_places(const Moved& moved) {
     const Part panels = axes(layout_);
-    auto packed = [&](Coordinates at) {
-      return place(panels, FieldKind::data, at, {long_k, {}, 0});
-    };
+    auto packed = [&](Coordinates at) { return place(panels, kind_, at, {long_k, {}, 0}); };
     std::map<int64_t, size_t> starts;
     for (size_t i = 0; i < moved.vectors.size(); ++i) {
       starts[packed(named(i, moved.numbers) + way_.turned)] = i;
@@ -220,7 +247,8 @@ class Proof {
       for (int64_t k = 0; k <= way_.tile.k; ++k) {
         const Coordinates at{n, k};
         if (!(both(at, way_.tile) == at)) continue;
-        const int64_t in_run = source_bit(source_, at) - source_bit(source_, without(at, sum(run)));
+        const int64_t in_run =
+            source_bit(source_, kind_, at) - source_bit(source_, kind_, without(at, sum(run)));
         const int64_t lane = int64_t(number_of(at, others)) * segment + in_run;
         const size_t from = number_of(at, way_.numbers) * 8 * bytes() + size_t(lane);
         const int64_t to = packed(at);
@@ -236,17 +264,19 @@ class Proof {
   const Layout& layout_;
   const Isa& isa_;
   const Source& source_;
+  FieldKind kind_;
   std::vector<std::vector<uint8_t>> store_;  ///< values
   std::vector<Bit> places_;
 };
 
-/// The lowest bits of a run of a source, with any `inserted` ones of the goal's above them.
-std::vector<Bits> possible_loads(const Bits& run, const Bits& goal, size_t inserted) {
-  std::vector<Bits> all = {{run.begin(), run.begin() + int64_t(goal.size() - inserted)}};
+/// The lowest bits of a run of a source, with any `inserted` ones of the goal's bytes above them.
+std::vector<Bits> possible_loads(const Bits& run, const Relayout& way, size_t inserted) {
+  std::vector<Bits> all = {{run.begin(), run.begin() + int64_t(way.goal.size() - inserted)}};
+  const Bits bytes = searched(way, way.goal);
   for (size_t i = 0; i < inserted; ++i) {
     std::vector<Bits> longer;
     for (const Bits& lanes : all) {
-      for (const Coordinates bit : goal) {
+      for (const Coordinates bit : bytes) {
         if (among(bit, lanes)) continue;
         longer.push_back(lanes);
         longer.back().push_back(bit);
@@ -257,82 +287,109 @@ std::vector<Bits> possible_loads(const Bits& run, const Bits& goal, size_t inser
   return all;
 }
 
+/// What is left to exchanges of bits within bytes. False: a lane wants what another one has.
+bool add_exchanges(Relayout& way, Held held) {
+  const int lanes = searched_unit(way.unit) - way.unit;
+  for (int i = 0; i < lanes; ++i) {
+    const Coordinates wanted = way.goal[static_cast<size_t>(i)];
+    if (held.lanes[static_cast<size_t>(i)] == wanted) continue;
+    if (!among(wanted, held.numbers)) return false;
+    const int bits = 1 << (way.unit + i);
+    way.steps.push_back({exchange_of(bits, way.goal.size() + size_t(way.unit)), bits, wanted});
+    held.move(way.steps.back(), way.unit);
+  }
+  return true;
+}
+
 /// The cheapest way from any of these loads; none if it would take too many vectors.
 std::optional<Relayout> way_from(const std::vector<Bits>& loads,
                                  const std::vector<PricedMove>& moves, size_t most_vectors,
                                  Relayout way) {
   std::vector<LaneOrder> starts;
+  const Bits goal = searched(way, way.goal);
   for (const Bits& lanes : loads) {
     starts.emplace_back();
-    for (const Coordinates bit : lanes) {
-      const auto at = std::find(way.goal.begin(), way.goal.end(), bit) - way.goal.begin();
-      starts.back().push_back(among(bit, way.goal) ? static_cast<int>(at) + 1 : 0);
+    for (const Coordinates bit : searched(way, lanes)) {
+      const auto at = std::find(goal.begin(), goal.end(), bit) - goal.begin();
+      starts.back().push_back(among(bit, goal) ? static_cast<int>(at) + 1 : 0);
     }
   }
   if (starts.empty()) return std::nullopt;
   const auto spare = static_cast<int>(std::count(starts[0].begin(), starts[0].end(), 0));
   if (size_t{1} << spare > most_vectors) return std::nullopt;
-  const std::optional<FoundWay> found = shortest_way(moves, way.unit, starts, spare);
+  const std::optional<FoundWay> found = shortest_way(moves, searched_unit(way.unit), starts, spare);
   if (!found) return std::nullopt;
   way.loaded = loads[found->start];
   for (const Coordinates bit : way.goal) {
     if (!among(bit, way.loaded)) way.numbers.push_back(bit);
   }
+  if (way.vectors() > most_vectors) return std::nullopt;
+  Held held{way.loaded, way.numbers};
   for (const auto& [move, symbol] : found->steps) {
-    way.steps.push_back({moves[move].move, moves[move].nibbles,
-                         symbol > 0 ? way.goal[static_cast<size_t>(symbol) - 1] : Coordinates{}});
+    RelayoutStep step{moves[move].move, moves[move].exchanged, {}};
+    if (symbol > 0) step.symbol = goal[static_cast<size_t>(symbol) - 1];
+    if (symbol == 0) {
+      step.symbol = *std::find_if(held.numbers.begin(), held.numbers.end(),
+                                  [&](Coordinates bit) { return !among(bit, goal); });
+    }
+    held.move(step, way.unit);
+    way.steps.push_back(step);
   }
   way.tile = sum(way.loaded) + sum(way.numbers);
-  return way;
+  return add_exchanges(way, held) ? std::optional(way) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Relayout> find_relayout(const Layout& layout, const Source& source, const Isa& isa,
-                                      int64_t run_bytes) {
+                                      int64_t run_bytes, FieldKind kind) {
   const RegisterFile* file = isa.file_of(Kind::vector);
   if (file == nullptr || !isa.vector_bytes.is_fixed() || isa.vector_bytes.fixed < 16 ||
       !layout.panel.is_fixed()) {
     return std::nullopt;
   }
   Relayout way;
-  way.unit = std::countr_zero(static_cast<unsigned>(bits(layout.element)));
+  way.unit = std::countr_zero(static_cast<unsigned>(bits(field_of(layout, kind).type)));
   const int width = std::countr_zero(static_cast<uint64_t>(8 * isa.vector_bytes.fixed));
-  const auto goal = goal_lanes(layout, way.unit, width, way.turned);
+  const auto goal = goal_lanes(layout, kind, way.unit, width, way.turned);
   if (!goal) return std::nullopt;
   way.goal = *goal;
-  const std::vector<PricedMove> moves = priced_moves(isa, way.unit);
-  const Bits run = source_lanes(source, way.unit, 8 * run_bytes);
+  const std::vector<PricedMove> moves = priced_moves(isa, searched_unit(way.unit));
+  const Bits run = source_lanes(source, kind, way.unit, 8 * run_bytes);
   const bool inserts = isa.has(OpCode::load_dup, 128) && isa.has(OpCode::load_lane, 128);
   const auto most_vectors = static_cast<size_t>(file->count());
   std::optional<Relayout> best;
   for (const size_t inserted : {size_t{0}, static_cast<size_t>(width - 7)}) {
     if (best || run.size() + inserted < goal->size() || (inserted > 0 && !inserts)) continue;
     way.loads = int64_t{1} << inserted;
-    best = way_from(possible_loads(run, *goal, inserted), moves, most_vectors, way);
+    best = way_from(possible_loads(run, way, inserted), moves, most_vectors, way);
   }
-  if (best) Proof(*best, layout, isa, source);
+  if (best) Proof(*best, layout, isa, source, kind);
   return best;
 }
 
 int64_t move_count(const Relayout& way, const Isa& isa) {
   int64_t count = 0;
   std::vector<Value> vectors(way.vectors());
-  move_lanes(way, isa, 0, vectors, [&](const MoveOp&, Value, Value) {
+  move_lanes(way, isa, {}, vectors, [&](const MoveOp&, Value, Value) {
     ++count;
     return Value{0};
   });
   return count;
 }
 
-Value relayout_mask(Builder& b, const Relayout& way) {
-  const bool masks = std::any_of(way.steps.begin(), way.steps.end(),
-                                 [](const RelayoutStep& step) { return step.nibbles; });
-  return masks && !b.isa().has(OpCode::shl_insert, 8) ? splat32(b, 0x0f0f0f0fU, "low_nibbles")
-                                                      : no_value;
+Masks relayout_masks(Builder& b, const Relayout& way) {
+  Masks masks = {no_value, no_value, no_value};
+  const char* const names[] = {"low_bits", "low_pairs", "low_nibbles"};
+  for (const RelayoutStep& step : way.steps) {
+    if (step.exchanged == 0 || inserts_nibbles(b.isa(), step.exchanged)) continue;
+    const auto i = static_cast<size_t>(std::countr_zero(static_cast<unsigned>(step.exchanged)));
+    if (masks[i] == no_value) masks[i] = splat32(b, low_halves[i] * 0x01010101U, names[i]);
+  }
+  return masks;
 }
 
-void relayout_tile(Builder& b, const Relayout& way, Value mask, Coordinates origin,
+void relayout_tile(Builder& b, const Relayout& way, const Masks& masks, Coordinates origin,
                    const FindRun& find, const TakePacked& take) {
   const Bits segments = split(way).second;
   std::vector<Value> loaded;
@@ -348,7 +405,7 @@ void relayout_tile(Builder& b, const Relayout& way, Value mask, Coordinates orig
     loaded.push_back(vector);
   }
   const Moved moved =
-      move_lanes(way, b.isa(), mask, loaded, [&](const MoveOp& op, Value x, Value y) {
+      move_lanes(way, b.isa(), masks, loaded, [&](const MoveOp& op, Value x, Value y) {
         const Builder::With with{.bits = op.bits, .imm = op.imm};
         return y == no_value ? b.op(op.code, {x}, with) : b.op(op.code, {x, y}, with);
       });
@@ -361,20 +418,20 @@ void relayout_tile(Builder& b, const Relayout& way, Value mask, Coordinates orig
   for (const auto& [at, vector] : in_order) take({at.second, at.first}, vector);
 }
 
-void relayout(Builder& b, const Relayout& way, Value mask, Coordinates end, const FindRun& find,
-              const TakePacked& take) {
+void relayout(Builder& b, const Relayout& way, const Masks& masks, Coordinates end,
+              const FindRun& find, const TakePacked& take) {
   for (int64_t n = 0; n < end.n; ++n) {
     for (int64_t k = 0; k < end.k; ++k) {
       const Coordinates origin{n, k};
-      if (both(origin, way.tile) == Coordinates{}) relayout_tile(b, way, mask, origin, find, take);
+      if (both(origin, way.tile) == Coordinates{}) relayout_tile(b, way, masks, origin, find, take);
     }
   }
 }
 
-int64_t packed_offset(const Layout& layout, Coordinates at) {
+int64_t packed_offset(const Layout& layout, Coordinates at, FieldKind kind) {
   const Part panels = axes(layout);
-  const int64_t data = start(panels, FieldKind::data, long_k).fixed;
-  return (place(panels, FieldKind::data, at, {long_k, {}, 0}) - data) / 8;
+  const int64_t first = start(panels, kind, long_k).fixed;
+  return (place(panels, kind, at, {long_k, {}, 0}) - first) / 8;
 }
 
 }  // namespace tw

@@ -3,6 +3,7 @@
 // after, and instructions permute them (ir/bit_map). The shortest way is searched.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -20,8 +21,10 @@ using Bits = std::vector<Coordinates>;
 /// Moves of every pair of vectors, whose numbers differ in what `symbol` names.
 struct RelayoutStep {
   LaneMove move;
-  bool nibbles = false;  ///< high nibbles of the first and low ones of the second change places
-  Coordinates symbol;    ///< {}: any that no lane wants
+  /// So many bits: of every two neighbors of such a width the high one of the first vector and the
+  /// low one of the second change places. 0: an instruction moves.
+  int exchanged = 0;
+  Coordinates symbol;
 };
 
 /// The way of one tile: all codes whose coordinates have bits of `tile` only.
@@ -37,28 +40,31 @@ struct Relayout {
   [[nodiscard]] size_t vectors() const { return size_t{1} << numbers.size(); }
 };
 
-/// From so many bytes at a time that lie together in the source. None where the ISA lacks moves, or
-/// registers. What it returns was run: every bit arrives where the layout wants it.
+/// Of codes, or their tops; from so many bytes at a time that lie together in the source. None
+/// where the ISA lacks moves, or registers. What it returns was run: every bit arrives where the
+/// layout wants it.
 std::optional<Relayout> find_relayout(const Layout& layout, const Source& source, const Isa& isa,
-                                      int64_t run_bytes);
+                                      int64_t run_bytes, FieldKind kind = FieldKind::data);
 
 /// Instructions that move the vectors of a tile, without loads.
 int64_t move_count(const Relayout& way, const Isa& isa);
 
-/// A constant that the moves need, to be made outside of loops.
-Value relayout_mask(Builder& b, const Relayout& way);
+/// Constants that the moves need, to be made outside of loops: the low one of every two neighbors
+/// of 1, 2 and 4 bits.
+using Masks = std::array<Value, 3>;
+Masks relayout_masks(Builder& b, const Relayout& way);
 
 /// Where the run of codes from these coordinates on is: pointer and offset in bytes.
 using FindRun = std::function<std::pair<Value, int64_t>(Coordinates)>;
 /// Takes packed vectors; the coordinates are those of the first code.
 using TakePacked = std::function<void(Coordinates, Value)>;
-void relayout_tile(Builder& b, const Relayout& way, Value mask, Coordinates origin,
+void relayout_tile(Builder& b, const Relayout& way, const Masks& masks, Coordinates origin,
                    const FindRun& find, const TakePacked& take);
 /// All tiles below `end`.
-void relayout(Builder& b, const Relayout& way, Value mask, Coordinates end, const FindRun& find,
-              const TakePacked& take);
+void relayout(Builder& b, const Relayout& way, const Masks& masks, Coordinates end,
+              const FindRun& find, const TakePacked& take);
 
-/// Distance of a code's byte from the data's start.
-int64_t packed_offset(const Layout& layout, Coordinates at);
+/// Distance of a code's byte, or of its tops', from the first one of those.
+int64_t packed_offset(const Layout& layout, Coordinates at, FieldKind kind = FieldKind::data);
 
 }  // namespace tw

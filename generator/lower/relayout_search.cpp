@@ -1,6 +1,7 @@
 #include "lower/relayout_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <mutex>
 #include <queue>
@@ -113,10 +114,7 @@ std::optional<PricedMove> nibble_exchange(const Isa& isa, size_t width) {
   const bool masks = isa.has(OpCode::and_) && isa.has(OpCode::xor_) && isa.has(OpCode::shl, 32) &&
                      isa.has(OpCode::shr, 32);
   if (!inserts && !masks) return std::nullopt;
-  LaneMove move{{}, {}, {}, true};
-  for (size_t i = 0; i <= width; ++i) move.from.push_back(static_cast<int>(i));
-  std::swap(move.from[2], move.from[width]);
-  return PricedMove{move, inserts ? 2 : 6, true};
+  return PricedMove{exchange_of(4, width), inserts ? 2 : 6, 4};
 }
 
 /// All that a search goes by.
@@ -137,6 +135,14 @@ std::vector<int> key_of(const std::vector<PricedMove>& moves, int unit,
 
 }  // namespace
 
+LaneMove exchange_of(int bits, size_t width) {
+  LaneMove move{{}, {}, {}, true};
+  for (size_t i = 0; i <= width; ++i) move.from.push_back(static_cast<int>(i));
+  std::swap(move.from[static_cast<size_t>(std::countr_zero(static_cast<unsigned>(bits)))],
+            move.from[width]);
+  return move;
+}
+
 std::vector<PricedMove> priced_moves(const Isa& isa, int unit) {
   std::vector<PricedMove> out;
   const std::vector<LaneMove> all = lane_moves(isa);
@@ -146,7 +152,7 @@ std::vector<PricedMove> priced_moves(const Isa& isa, int unit) {
     const bool known = std::any_of(out.begin(), out.end(), [&](const PricedMove& other) {
       return other.move.from == move.from && other.move.pair == move.pair;
     });
-    if (whole && !known) out.push_back({move, 2, false});
+    if (whole && !known) out.push_back({move, 2, 0});
   }
   if (all.empty() || unit != 2) return out;
   const size_t width = all.front().from.size() - (all.front().pair ? 1 : 0);

@@ -12,8 +12,11 @@ namespace tw {
 struct PricedMove {
   LaneMove move;
   int cost = 0;  ///< instructions for two vectors
-  bool nibbles = false;
+  int exchanged = 0;
 };
+
+/// Of so many bits within bytes, of two vectors of 2^width bits.
+LaneMove exchange_of(int bits, size_t width);
 
 /// The moves that leave units of 2^unit bits whole, dearer ones that do the same left out.
 std::vector<PricedMove> priced_moves(const Isa& isa, int unit);

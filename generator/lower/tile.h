@@ -117,7 +117,9 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
 class Decoder {
  public:
   explicit Decoder(const Layout& rhs)
-      : bits_(8 / static_cast<int>(depth_codes(rhs))), signed_(!rhs.order.low_unsigned) {}
+      : bits_(8 / static_cast<int>(depth_codes(rhs))),
+        signed_(!rhs.order.low_unsigned),
+        top_bits_(top_bits(rhs)) {}
   /// Operands of a multiplication in a vector, DataOrder::distance of k apart.
   [[nodiscard]] int64_t operands() const { return 8 / bits_; }
   /// Makes what every vector needs, before any loop over k.
@@ -125,14 +127,26 @@ class Decoder {
   /// Those operands: unsigned codes, or of signed nibbles 16 * code; of bytes the bytes, as the
   /// layout has them.
   [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
+  /// Those of a vector of packed codes, as load_codes() takes it, with their tops.
+  [[nodiscard]] std::vector<Value> load(const Tile1& t, const std::vector<Value>& rhs,
+                                        int64_t vector, int64_t k, int64_t vectors_in_panel) const;
 
  private:
+  /// Where tops are: in which vector of a block's, from which bit of its bytes on.
+  struct TopsAt {
+    int64_t vector = 0, bit = 0;
+    Value tops = no_value;  ///< the vector, once it is loaded
+  };
+  [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k,
+                               int64_t vectors_in_panel) const;
+  [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const;
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
   [[nodiscard]] std::vector<Value> low_codes(const Tile1& t, Value raw, int64_t vector) const;
 
-  int bits_;  ///< of a code
+  int bits_;  ///< of a code, without its tops
   bool signed_;
-  Value mask_ = no_value;
+  int top_bits_;
+  Value mask_ = no_value, top_mask_ = no_value;
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
@@ -143,6 +157,8 @@ Value start_of(const Tile1& t, const Start& start, const std::string& name);
 Value negated_start(const Tile1& t, const Place& sum);
 /// Minus the row's (or its block's) sum of codes in every lane, of what the layout keeps there.
 Value negated_codes(const Tile1& t, const Place& sum);
+/// The same, of a vector of what the layout keeps: a negative multiple.
+Value codes_of_sum(const Tile1& t, Value kept);
 /// Adds up the independent sets: accumulators are [set][one].
 std::vector<Value> add_sets(const Tile1& t, std::vector<Value> all, size_t sets);
 /// Sums over the high nibbles, from sums over the raw bytes (16 * high + low + 8) and over the low

@@ -210,6 +210,20 @@ FieldAxes data_axes(const Layout& layout) {
   return data;
 }
 
+/// Bits above those of data_axes(), bytes as there: a vector of them goes with several of codes.
+FieldAxes top_axes(const Layout& layout, ElementType type) {
+  const auto [groups, vectors] = top_order(layout);
+  const int64_t kr = layout.order.kr;
+  const Length columns = vectors == 1 ? layout.panel : digit_columns(layout);
+  return dense(FieldKind::tops, type,
+               {{Dim::k, layout.block / (kr * groups), kr * groups},
+                {Dim::n, ratio(layout.panel, columns * vectors), columns * vectors},
+                {Dim::n, columns},
+                {Dim::k, kr},
+                {Dim::n, vectors, columns},
+                {Dim::k, groups, kr}});
+}
+
 }  // namespace
 
 Part axes(const Layout& layout) {
@@ -231,9 +245,11 @@ Part axes(const Layout& layout) {
     std::vector<Part::Member>& members = in_block              ? blocks.members
                                          : is_step(field.kind) ? super_block.members
                                                                : panel.members;
-    members.emplace_back(is_data ? data_axes(layout)
-                                 : dense(field.kind, field.type,
-                                         {{Dim::n, layout.panel}, {Dim::copy, field.repeat}}));
+    members.emplace_back(
+        is_data ? data_axes(layout)
+        : field.kind == FieldKind::tops
+            ? top_axes(layout, field.type)
+            : dense(field.kind, field.type, {{Dim::n, layout.panel}, {Dim::copy, field.repeat}}));
   }
   end_blocks();
   return panel;

@@ -17,7 +17,6 @@ constexpr int kleidiai_factor = 16;
 
 /// Sums of the largest products over so many are tested.
 constexpr int longest_block = 4096;
-constexpr int block_distance = shortest_block / 2;
 
 constexpr int segment_bits = 128;
 
@@ -68,9 +67,10 @@ bool starts_are_vectors(const Isa& isa, const OperandContract& wants, int block)
 /// What accumulators start from. A row's sum is a fact, of which the kernel makes its start once a
 /// tile; but where operands are consecutive in k gcc keeps accumulators apart only when each loads
 /// its start. Once a block is often: starts are ready there, as often as an accumulator wants them.
-Field sums_field(const Isa& isa, const OperandContract& wants, const Panels& panels, int block) {
+Field sums_field(const Isa& isa, const Format& rhs, const OperandContract& wants,
+                 const Panels& panels, int block) {
   Field sums{FieldKind::sums, ElementType::i32, 1, 1, block != 0};
-  if (block != 0 || loads_starts(wants)) sums.factor = start_factor(wants, panels.kr);
+  if (block != 0 || loads_starts(wants)) sums.factor = start_factor(wants, rhs, panels.kr);
   if (!wants.low_unsigned) sums.factor = -1;  // of zero points only
   if (block == 0) return sums;
   const bool pairs = wants.code() == OpCode::mmla_s8s8;  // a 2x2 accumulator
@@ -95,8 +95,9 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   layout.order.kr = panels.kr;
   layout.order.even_first = wants.lhs_kept == ElementType::i16;
   layout.block = block;
+  if (block != 0) layout.k_multiple = std::min(layout.k_multiple, block);
   const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
-  const Field sums = sums_field(isa, wants, panels, block);
+  const Field sums = sums_field(isa, rhs, wants, panels, block);
   layout.fields = {data};
   if (wants.low_unsigned || (block != 0 && (rhs.has_zero_point || rhs.has_minimums))) {
     const bool first = starts_are_vectors(isa, wants, block);
@@ -124,8 +125,9 @@ void add_steps(Layout& layout, int super_block) {
     const bool is_number = field.kind == FieldKind::scales || field.kind == FieldKind::minimums;
     if (is_number) field.type = ElementType::i8;
   }
-  layout.fields.insert(layout.fields.begin(), {{FieldKind::scale_steps, type, 1, 1, false},
-                                               {FieldKind::minimum_steps, type, 1, 1, false}});
+  auto at = layout.fields.insert(layout.fields.begin(), {FieldKind::scale_steps, type});
+  if (field_index(layout, FieldKind::minimums) < 0) return;
+  layout.fields.insert(at + 1, {FieldKind::minimum_steps, type});
 }
 
 Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract& wants,
@@ -140,7 +142,8 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
   if (format.scales == Granularity::block) {
     // Nibbles as far apart as in ggml's blocks: packing those moves whole groups of kr bytes.
-    if (wants.pair == NibblePair::depth) layout.order.distance = block_distance;
+    const int half = format.block / 2;
+    if (wants.pair == NibblePair::depth) layout.order.distance = half;
     // The sums serve an lhs with zero points; they are few enough to have one layout for all.
     // Scales stand behind the codes: few columns' would move those off multiples of a vector.
     layout.fields = {data,
@@ -148,6 +151,11 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
                      {FieldKind::sums, ElementType::f32, 1, 1, false},
                      bias};
     if (format.has_minimums) layout.fields[2] = {FieldKind::minimums, panels.scales, 1, 1, true};
+    if (format.top_bits != 0) {
+      const ElementType type = format.top_bits == 1 ? ElementType::i1 : ElementType::i2;
+      if (!format.has_minimums) layout.fields.erase(layout.fields.begin() + 2);
+      layout.fields.insert(layout.fields.begin() + 1, {FieldKind::tops, type, 1, 1, true});
+    }
     if (format.super_block != 0) add_steps(layout, format.super_block);
     if (format.has_zero_point) {
       layout.fields.insert(layout.fields.begin() + 2,
@@ -288,13 +296,13 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
     if (block == 0) return;
     throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
   }
-  if (rhs.super_block != 0 && block != rhs.block) {
+  const bool one_length = rhs.super_block != 0 || rhs.top_bits != 0;
+  if (one_length && block != rhs.block) {
     throw std::invalid_argument(
-        fmt::format("blocks of {} are not possible: super-blocks of {} are "
-                    "of blocks of {}",
-                    block, rhs.name, rhs.block));
+        fmt::format("blocks of {} are not possible: {} of {} are of {}", block,
+                    rhs.super_block != 0 ? "those in super-blocks" : "those", rhs.name, rhs.block));
   }
-  if (block != shortest_block &&
+  if (block != shortest_block && !one_length &&
       (block < long_block_step || block > longest_block || block % long_block_step != 0)) {
     throw std::invalid_argument(fmt::format(
         "blocks of {} are not possible: of {}, or of a multiple of {} up to {}, they are", block,

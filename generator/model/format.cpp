@@ -6,6 +6,8 @@ namespace tw {
 
 std::string_view name(ElementType type) {
   switch (type) {
+    case ElementType::i1:
+      return "i1";
     case ElementType::i2:
       return "i2";
     case ElementType::i4:
@@ -28,6 +30,8 @@ std::string_view name(ElementType type) {
 
 int bits(ElementType type) {
   switch (type) {
+    case ElementType::i1:
+      return 1;
     case ElementType::i2:
       return 2;
     case ElementType::i4:
@@ -47,7 +51,8 @@ int bits(ElementType type) {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
-      // name, element, scales, zero point, quantized on the fly, block, minimums, super-block
+      // name, element, scales, zero point, quantized on the fly, block, minimums, super-block,
+      // top bits
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
       {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
@@ -60,11 +65,23 @@ const std::vector<Format>& formats() {
       {"qai8c32", ElementType::i8, Granularity::block, true, false, 32},
       {"qmi4c32", ElementType::i4, Granularity::block, false, false, 32, true},
       {"qmi4k32", ElementType::i4, Granularity::block, false, false, 32, true, 256},
+      {"qsi5c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 1},
+      {"qmi5c32", ElementType::i4, Granularity::block, false, false, 32, true, 0, 1},
+      {"qmi5k32", ElementType::i4, Granularity::block, false, false, 32, true, 256, 1},
+      {"qsi6k16", ElementType::i4, Granularity::block, false, false, 16, false, 256, 2},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
   };
   return table;
+}
+
+int code_bits(const Format& format) {
+  return bits(format.element) + format.top_bits;
+}
+
+int middle_code(const Format& format) {
+  return 1 << ((format.has_minimums ? bits(format.element) : code_bits(format)) - 1);
 }
 
 bool is_float(ElementType type) {
@@ -89,13 +106,17 @@ bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_block = rhs.scales == Granularity::block && !rhs.quantized_on_the_fly;
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
   if (is_float(lhs)) {
-    return is_float(rhs) || (by_block && !rhs.has_minimums) || (by_channel && !takes_sums);
+    const bool whole_codes = rhs.top_bits == 0;
+    return is_float(rhs) || (by_block && !rhs.has_minimums && whole_codes) ||
+           (by_channel && !takes_sums);
   }
   if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
   if (is_static(lhs)) return by_channel;
   if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;
-  // Zero points and minimums of blocks are taken with what a row's block adds up to.
-  return lhs.quantized_on_the_fly && (lhs.scales == Granularity::block || !takes_sums);
+  // Zero points and minimums of blocks are taken with what a row's block adds up to. Codes with
+  // tops have no sums beside them that would serve zero points of rows.
+  const bool by_rows = !takes_sums && rhs.top_bits == 0;
+  return lhs.quantized_on_the_fly && (lhs.scales == Granularity::block || by_rows);
 }
 
 std::string_view output_name(ElementType dst) {

@@ -8,7 +8,7 @@
 
 namespace tw {
 
-enum class ElementType { i2, i4, i8, i16, i32, f16, bf16, f32 };
+enum class ElementType { i1, i2, i4, i8, i16, i32, f16, bf16, f32 };
 std::string_view name(ElementType type);
 int bits(ElementType type);
 
@@ -27,7 +27,15 @@ struct Format {
   /// Values of k whose blocks share the steps that their scales and minimums are whole numbers of;
   /// 0: those are floats.
   int super_block = 0;
+  /// Bits of a code above those of the element, in a plane of their own.
+  int top_bits = 0;
 };
+
+int code_bits(const Format& format);
+/// The code from which sums count: of codes around zero what zero is stored as, half of all there
+/// are. Codes above minimums have none; they take that of the element, so that activations begin
+/// with the same for all of them.
+int middle_code(const Format& format);
 
 /// Floats, without scales: multiplied as they are, sums are floats.
 bool is_float(const Format& format);

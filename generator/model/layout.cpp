@@ -53,6 +53,8 @@ std::string_view name(FieldKind kind) {
   switch (kind) {
     case FieldKind::data:
       return "data";
+    case FieldKind::tops:
+      return "tops";
     case FieldKind::sums:
       return "sums";
     case FieldKind::zero_points:
@@ -250,6 +252,21 @@ int64_t offset_bits(const Layout& layout) {
     if (is_unsigned) all |= int64_t{1} << (at - 1);
   }
   return all;
+}
+
+int64_t empty_byte(const Layout& layout) {
+  return top_bits(layout) != 0 ? 0 : offset_bits(layout);
+}
+
+int top_bits(const Layout& layout) {
+  const int index = field_index(layout, FieldKind::tops);
+  return index < 0 ? 0 : bits(layout.fields[static_cast<size_t>(index)].type);
+}
+
+TopOrder top_order(const Layout& layout) {
+  const int64_t codes = 8 / top_bits(layout);
+  const int64_t groups = std::min<int64_t>(codes, layout.block / layout.order.kr);
+  return {groups, codes / groups};
 }
 
 int64_t byte_codes(const Layout& layout) {

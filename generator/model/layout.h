@@ -17,6 +17,7 @@ enum class Side { lhs, rhs };
 /// What a field holds, for each row (lhs) or column (rhs) of a panel.
 enum class FieldKind {
   data,         ///< the codes, or the floats themselves
+  tops,         ///< bits of the codes above those in `data`
   sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32; f32:
                 ///< the sum over blocks of scale * (sum of the block's codes)
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
@@ -160,6 +161,18 @@ int64_t repeat_of(const Layout& layout, FieldKind kind);
 const Field& field_of(const Layout& layout, FieldKind kind);
 /// What the order's offsets add to the codes of a byte.
 int64_t offset_bits(const Layout& layout);
+/// What stands in a byte of codes where there are no columns: code 0; of codes with tops, whose
+/// columns' scales are 0 there, nothing.
+int64_t empty_byte(const Layout& layout);
+/// Bits of a code that are in the plane of `tops`; 0: there is none.
+int top_bits(const Layout& layout);
+/// A byte of tops holds those of so many groups of kr values of a column, and then those of the
+/// same bytes of the next vectors of columns.
+struct TopOrder {
+  int64_t groups;   ///< in a byte
+  int64_t vectors;  ///< likewise
+};
+TopOrder top_order(const Layout& layout);
 /// Codes of a byte, for elements of at most 8 bits.
 int64_t byte_codes(const Layout& layout);
 /// Of these, the codes of one row, DataOrder::distance apart in k.

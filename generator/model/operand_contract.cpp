@@ -64,6 +64,13 @@ static const std::vector<OperandContract>& contracts() {
        column, true, false, i8, Contraction::dot_column},
       {mmla, own, i4, true, {{OpCode::mmla_s8s8}}, {8}, two, raw,
        column, true, false, i8, Contraction::mmla},
+      // With tops, nibbles must be alone: codes of up to 6 bits are signed bytes as they are.
+      {dot, own, i4, true, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i4, true, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {mmla, own, i4, true, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
       // A tile has bytes: nibbles become such in memory, the operands of dot4_u8s8.
       {tile, own, i4, false, {{OpCode::tile_dot4_s8u8}, {OpCode::tile_load}, {OpCode::tile_store}},
        {4}, tile_rows, tile_columns, depth, true, true, i8, Contraction::tile_dot},
@@ -149,10 +156,10 @@ Length Extent::of(const Isa& isa, int kr) const {
   return (isa.vector_bytes * vectors).divided(bytes != 0 ? bytes : kr);
 }
 
-int start_factor(const OperandContract& contract, int kr) {
+int start_factor(const OperandContract& contract, const Format& rhs, int kr) {
   if (!contract.low_unsigned) return 0;
   const bool two_lanes = contract.code() == OpCode::dot4_s8s8 && kr == 8;
-  const int offset = 1 << (bits(contract.weights) - 1);
+  const int offset = middle_code(rhs);
   return two_lanes ? -offset / 2 : -offset;
 }
 
@@ -174,7 +181,9 @@ static bool fits(const OperandContract& contract, const Format& lhs, const Forma
   const bool half_sums = product.types[product.args.size()]->element == Element::f16;
   const bool fits_lhs =
       is_float(lhs) ? contract.lhs_kept == lhs.element : !is_float(contract.lhs_kept);
-  return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16);
+  const bool holds_tops = contract.pair == depth && contract.low_unsigned;
+  return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16) &&
+         (holds_tops || rhs.top_bits == 0);
 }
 
 const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,

@@ -56,7 +56,7 @@ struct OperandContract {
 /// by (code + 8) for unsigned nibbles, (code + 128) for bytes and so on, which that takes back;
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
 /// signs.
-int start_factor(const OperandContract& contract, int kr);
+int start_factor(const OperandContract& contract, const Format& rhs, int kr);
 /// Whether starts are ready in the layout: the sums times that.
 bool loads_starts(const OperandContract& contract);
 /// The registers that hold an argument of `product`, which multiplies tiles.

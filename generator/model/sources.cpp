@@ -12,17 +12,26 @@ const FieldAxes& data_of(const Source& source) {
 /// Whether it says what its values are: floats, or codes beside their scales.
 bool has_values(const Source& source) {
   if (find_field(source.axes, FieldKind::scale_steps) != nullptr) return false;
+  if (top_bits(source) != 0) return false;
   return is_float(data_of(source).type) || block_of(source) != 0;
 }
 
-/// Whether its codes, or floats, are those of a layout without blocks or with blocks of such
-/// length, and with minimums or without.
-bool has_codes(const Source& source, ElementType type, int64_t block, bool minimums) {
+/// What the codes of a layout, or its floats, are.
+struct Kept {
+  ElementType type;
+  int top_bits;
+  int64_t block;  ///< 0: there are none
+  bool minimums;
+};
+
+/// Whether a source's are the same.
+bool has_codes(const Source& source, const Kept& kept) {
   const bool has_minimums = find_field(source.axes, FieldKind::minimums) != nullptr;
-  if (data_of(source).type != type || has_minimums != minimums) return false;
+  if (data_of(source).type != kept.type || has_minimums != kept.minimums) return false;
+  if (top_bits(source) != kept.top_bits) return false;
   // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
   const int64_t own = block_of(source);
-  return own != 0 ? own == block : block == 0 || !rows_are_k(source);
+  return own != 0 ? own == kept.block : kept.block == 0 || !rows_are_k(source);
 }
 
 /// Rows of `inner`, one for each step of the dimension.
@@ -35,14 +44,18 @@ Part blocks(int64_t length, const std::vector<Part::Member>& members) {
 }
 
 /// Values one after the other.
-FieldAxes codes(ElementType type, const std::vector<Axis>& slowest_first, int offset = 0) {
-  FieldAxes data{FieldKind::data, type, 0, slowest_first, offset, {}};
+FieldAxes dense(FieldKind kind, ElementType type, const std::vector<Axis>& slowest_first,
+                int offset = 0) {
+  FieldAxes data{kind, type, 0, slowest_first, offset, {}};
   Length stride = bits(type);
   for (auto axis = data.axes.rbegin(); axis != data.axes.rend(); ++axis) {
     axis->stride = stride;
     stride = stride * axis->extent.fixed;
   }
   return data;
+}
+FieldAxes codes(ElementType type, const std::vector<Axis>& slowest_first, int offset = 0) {
+  return dense(FieldKind::data, type, slowest_first, offset);
 }
 
 /// Six bits for each of eight blocks of 32, four of them here and two there, so many bits from
@@ -85,20 +98,41 @@ const std::vector<Source>& sources() {
       const int middle = 1 << (bits(type) - 1);
       list.push_back({"nbits", rows(Dim::n, codes(type, {{Dim::k, rest}}, middle)), true});
     }
-    // Super-blocks: of values 32 apart two share a byte.
+    // Super-blocks: of values 32 apart two share a byte, and tops of eight.
     const auto f16_step = [](FieldKind kind) {
       return FieldAxes{kind, ElementType::f16, 0, {}, 0, {}};
     };
+    const FieldAxes far_nibbles =
+        codes(ElementType::i4, {{Dim::k, 4, 64}, {Dim::k, 32}, {Dim::k, 2, 32}}, 8);
+    const std::vector<Part::Member> steps = {
+        f16_step(FieldKind::scale_steps),          f16_step(FieldKind::minimum_steps),
+        six_bits(FieldKind::scales, 0, 0, 64),     six_bits(FieldKind::scale_tops, 32, 4, 2),
+        six_bits(FieldKind::minimums, 48, 32, 36), six_bits(FieldKind::minimum_tops, 80, 36, 2)};
+    const auto behind_steps = [&](std::vector<Part::Member> more) {
+      more.insert(more.begin(), steps.begin(), steps.end());
+      return rows(Dim::n, blocks(256, more));
+    };
+    list.push_back({"q4_k", behind_steps({far_nibbles})});
+    // Codes of five bits: tops of 32 values follow each other, or are as far apart as the nibbles.
+    const auto tops = [](ElementType type, const std::vector<Axis>& slowest_first) {
+      return dense(FieldKind::tops, type, slowest_first);
+    };
+    const FieldAxes bit_by_bit = tops(ElementType::i1, {{Dim::k, 32}});
+    list.push_back({"q5_0", rows(Dim::n, blocks(32, {f16_scale, bit_by_bit, nibbles}))});
     list.push_back(
-        {"q4_k",
+        {"q5_1", rows(Dim::n, blocks(32, {f16_scale, f16_minimum, bit_by_bit, nibbles}))});
+    list.push_back({"q5_k", behind_steps({tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}),
+                                          far_nibbles})});
+    // Of six bits: of values 64 apart two share a byte, tops of four that are 32 apart.
+    list.push_back(
+        {"q6_k",
          rows(Dim::n,
-              blocks(
-                  256,
-                  {f16_step(FieldKind::scale_steps), f16_step(FieldKind::minimum_steps),
-                   six_bits(FieldKind::scales, 0, 0, 64), six_bits(FieldKind::scale_tops, 32, 4, 2),
-                   six_bits(FieldKind::minimums, 48, 32, 36),
-                   six_bits(FieldKind::minimum_tops, 80, 36, 2),
-                   codes(ElementType::i4, {{Dim::k, 4, 64}, {Dim::k, 32}, {Dim::k, 2, 32}}, 8)}))});
+              blocks(256,
+                     {codes(ElementType::i4,
+                            {{Dim::k, 2, 128}, {Dim::k, 2, 32}, {Dim::k, 32}, {Dim::k, 2, 64}}, 8),
+                      tops(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}),
+                      dense(FieldKind::scales, ElementType::i8, {{Dim::k, 16, 16}}),
+                      f16_step(FieldKind::scale_steps)}))});
     return list;
   }();
   return table;
@@ -109,9 +143,9 @@ std::vector<std::string> source_names(const Format& format) {
   for (const Source& source : sources()) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
-    if (!converts && !has_codes(source, format.element, std::max(format.super_block, format.block),
-                                format.has_minimums))
-      continue;
+    const Kept kept{format.element, format.top_bits, std::max(format.super_block, format.block),
+                    format.has_minimums};
+    if (!converts && !has_codes(source, kept)) continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -123,7 +157,7 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   for (const Source& source : sources()) {
     if (source.name != name) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
-    if (has_codes(source, layout.element, whole_block(layout), minimums)) {
+    if (has_codes(source, {layout.element, top_bits(layout), whole_block(layout), minimums})) {
       const FieldKind scale = float_scale(layout);
       const bool fits = block_of(source) == 0 ||
                         field_axes(source.axes, scale).type == field_of(layout, scale).type;
@@ -138,6 +172,11 @@ const Source& rows_of(ElementType type) {
   return *std::find_if(sources().begin(), sources().end(), [&](const Source& source) {
     return !rows_are_k(source) && block_of(source) == 0 && data_of(source).type == type;
   });
+}
+
+int top_bits(const Source& source) {
+  const FieldAxes* tops = find_field(source.axes, FieldKind::tops);
+  return tops == nullptr ? 0 : bits(tops->type);
 }
 
 bool converts(const Source& source, const Layout& layout) {

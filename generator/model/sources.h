@@ -29,6 +29,8 @@ std::vector<std::string> source_names(const Format& format);
 const Source* find_source(std::string_view name, const Layout& layout);
 /// Rows of floats of that type, one row after the other.
 const Source& rows_of(ElementType type);
+/// Bits of its codes that stand elsewhere than the others.
+int top_bits(const Source& source);
 /// Whether its values become floats of another type on their way into the layout.
 bool converts(const Source& source, const Layout& layout);
 

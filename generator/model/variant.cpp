@@ -113,7 +113,9 @@ std::string text_of(const Variant& v, const std::string& blocks) {
   text += blocks;
   const Knobs& knobs = v.knobs;
   const Knobs defaults;
-  const int usual_unroll = has_long_blocks(v.rhs) ? long_block_step : defaults.unroll_k;
+  const int usual_unroll = has_long_blocks(v.rhs) ? long_block_step
+                           : v.rhs.block != 0     ? v.rhs.block
+                                                  : defaults.unroll_k;
   if (knobs.unroll_k != usual_unroll) text += fmt::format("_u{}", knobs.unroll_k);
   if (knobs.accumulators != defaults.accumulators) text += fmt::format("_a{}", knobs.accumulators);
   if (knobs.prefetch != defaults.prefetch) text += fmt::format("_{}", name(knobs.prefetch));

@@ -31,6 +31,10 @@ constexpr Served served[] = {
     {"Q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, "f16"},
     {"Q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, "f16"},
     {"Q4_K", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, "f16"},
+    {"Q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, "f16"},
+    {"Q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, "f16"},
+    {"Q5_K", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, "f16"},
+    {"Q6_K", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, "f16"},
     {"Q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, "f16"},
 };
 
@@ -137,6 +141,12 @@ Matmul matmul_of(const Served& type, const Key& key, const Group& group, const s
 }
 
 }  // namespace
+
+std::vector<std::string_view> served_types() {
+  std::vector<std::string_view> types;
+  for (const Served& row : served) types.push_back(row.type);
+  return types;
+}
 
 ModelWorkload workload_of(const GgufModel& model) {
   const bool tied = std::none_of(model.tensors.begin(), model.tensors.end(),

@@ -23,8 +23,12 @@ enum TensorType {
   type_f16 = 1,
   type_q4_0 = 2,
   type_q4_1 = 3,
+  type_q5_0 = 6,
+  type_q5_1 = 7,
   type_q8_0 = 8,
   type_q4_k = 12,
+  type_q5_k = 13,
+  type_q6_k = 14,
   type_i32 = 26
 };
 

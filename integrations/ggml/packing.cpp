@@ -23,8 +23,12 @@ constexpr WeightType kTypes[] = {
     {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, TW_NXK, "nxk"},
     {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, TW_Q4_0, "q4_0"},
     {type_q4_1, "q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, 20, TW_Q4_1, "q4_1"},
+    {type_q5_0, "q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, 22, TW_Q5_0, "q5_0"},
+    {type_q5_1, "q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, 24, TW_Q5_1, "q5_1"},
     {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, TW_Q8_0, "q8_0"},
     {type_q4_k, "q4_k", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, 144, TW_Q4_K, "q4_k"},
+    {type_q5_k, "q5_k", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, 176, TW_Q5_K, "q5_k"},
+    {type_q6_k, "q6_k", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, 210, TW_Q6_K, "q6_k"},
 };
 
 const tw_device& this_device() {

@@ -38,7 +38,7 @@ void tw_append_word(tw_text* list, const char* word);
 typedef struct tw_registry tw_registry;
 /* Of one value; its name, "f32". The type is a legal one, and not TW_TYPE_NONE. */
 size_t tw_type_bits(tw_type type);
-size_t tw_type_bytes(tw_type type); /* not of TW_S4 and TW_S2 */
+size_t tw_type_bytes(tw_type type); /* not of TW_S4 and less */
 const char* tw_type_text(tw_type type);
 /* What is asked for where nothing is said. */
 tw_type tw_type_or_f32(tw_type type);

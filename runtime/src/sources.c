@@ -4,13 +4,19 @@
 
 #include "internal.h"
 
-static const char* const orders[] = {
-    [TW_NXK] = "nxk",   [TW_KXN] = "kxn",           [TW_Q4_0] = "q4_0",   [TW_Q8_0] = "q8_0",
-    [TW_Q4_1] = "q4_1", [TW_NXK_BF16] = "nxk_bf16", [TW_NBITS] = "nbits", [TW_Q4_K] = "q4_k"};
-enum { ORDERS = sizeof orders / sizeof orders[0] };
-
 const char* tw_order_text(tw_rhs_order order) {
-  return (size_t)order < ORDERS ? orders[order] : NULL;
+  for (size_t i = 0; i < tw_generated_source_count; ++i) {
+    if (tw_generated_sources[i].order == order) return tw_generated_sources[i].name;
+  }
+  return NULL;
+}
+
+static int last_order(void) {
+  int last = 0;
+  for (size_t i = 0; i < tw_generated_source_count; ++i) {
+    if ((int)tw_generated_sources[i].order > last) last = (int)tw_generated_sources[i].order;
+  }
+  return last;
 }
 
 const tw_source* tw_find_source(const char* name, tw_type type) {
@@ -116,7 +122,7 @@ tw_status tw_check_rhs(const char* who, const tw_plan* plan, size_t columns,
   const char* order = tw_order_text(source->order);
   if (order == NULL) {
     return tw_fail(TW_INVALID, "%s.order is %d; 0 to %d, those of tw_rhs_order, are legal", who,
-                   (int)source->order, ORDERS - 1);
+                   (int)source->order, last_order());
   }
   const size_t bits = plan->rhs->data_bits;
   if (bits != 4 && source->unsigned_nibbles) {

@@ -121,6 +121,15 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
                    row->name, tw_type_text(row->axes.data.type), layout->text,
                    tw_type_text(layout->axes->data.type));
   }
+  const size_t tops = tw_type_bits(row->axes.tops.type);
+  const size_t kept_tops = tw_type_bits(layout->axes->tops.type);
+  const size_t bits = tw_type_bits(row->axes.data.type);
+  if (tops != kept_tops) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, whose codes have %zu bits; those of layout "
+                   "%s have %zu",
+                   row->name, bits + tops, layout->text, bits + kept_tops);
+  }
   const bool minimums = row->axes.minimums.type != TW_TYPE_NONE;
   if (minimums != (layout->axes->minimums.type != TW_TYPE_NONE)) {
     return tw_fail(TW_UNSUPPORTED,
@@ -222,6 +231,7 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   if (row->block == 0) return;
   const tw_axes *kept = plan->rhs->axes, *its = &row->axes;
   const rows r = {plan, packed, row, target->data, row_bits};
+  unpack_inside(&r, &kept->tops, &its->tops, 0, n);
   unpack_inside(&r, &kept->scales, &its->scales, 0, n);
   unpack_inside(&r, &kept->minimums, &its->minimums, 0, n);
   unpack_inside(&r, &kept->scale_steps, &its->scale_steps, 0, n);

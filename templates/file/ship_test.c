@@ -27,7 +27,8 @@ static int32_t code_bias[N];
 static unsigned char output[MOST_M * N * sizeof(float)]; /* of the kernel's type */
 static unsigned char weights[N * MOST_K * 4], block_scales[N * MOST_K * 4];
 static unsigned char block_zeros[N * MOST_K * 4]; /* zero points, or minimums */
-static unsigned char ggml_rows[N * MOST_K / 32 * 20];
+static int8_t block_codes[N * MOST_K]; /* of ggml_rows */
+static unsigned char ggml_rows[N * MOST_K];
 static double values[N * MOST_K]; /* what the weights mean */
 static int failures, comparisons;
 
@@ -45,6 +46,17 @@ static int has_minimums(const problem *p) {
 
 static int has_steps(const problem *p) {
   return p->kernel->rhs->axes->scale_steps.type != TW_TYPE_NONE;
+}
+
+/* Bits of a code that stand elsewhere than the others. */
+static unsigned top_bits(const problem *p) {
+  const tw_type type = p->kernel->rhs->axes->tops.type;
+  return type == TW_S1 ? 1 : type == TW_S2 ? 2 : 0;
+}
+
+/* Packers read ggml's blocks only: scales are not the only numbers in them. */
+static int has_own_rows(const problem *p) {
+  return has_minimums(p) || top_bits(p) != 0;
 }
 
 static unsigned random_bits(void) {
@@ -127,6 +139,13 @@ static double make_code(size_t bits, size_t column, size_t k, size_t depth) {
   return (int)(kept ^ half) - (int)half;
 }
 
+/* One code of ggml_rows, in a byte. */
+static double make_block_code(const problem *p, size_t index) {
+  const unsigned bits = (unsigned)p->kernel->rhs->data_bits + top_bits(p);
+  block_codes[index] = (int8_t)((int)(random_bits() >> 3 & ((1u << bits) - 1)) - (1 << (bits - 1)));
+  return block_codes[index];
+}
+
 static void make_weights(const problem *p) {
   const tw_layout *layout = p->kernel->rhs;
   const size_t bits = layout->data_bits, blocks = layout->block != 0 ? p->k / layout->block : 0;
@@ -150,54 +169,77 @@ static void make_weights(const problem *p) {
         scale = make_scale(layout->block_scales, block_scales + index * scale_bytes);
         if (has_zero_points(p))
           zero = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
-        if (has_minimums(p)) { /* scale * (code - zero) is minimum + scale * (code + 8) */
+        if (has_minimums(p)) { /* scale * (code - zero) is minimum + scale * (code + half) */
           const double size = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
-          zero = -8 - (has_steps(p) ? -size : size) / scale;
+          zero = -(8 << top_bits(p)) - (has_steps(p) ? -size : size) / scale;
         }
       }
-      *value = scale * (make_code(bits, column, k, p->k) - zero);
+      const double code = has_own_rows(p) ? make_block_code(p, column * p->k + k)
+                                          : make_code(bits, column, k, p->k);
+      *value = scale * (code - zero);
     }
   }
 }
 
-/* Codes k and k + `apart` of the weights, counted from the lowest one, in a byte. */
-static unsigned char pair_of(size_t k, size_t apart) {
-  const unsigned low = weights[k / 2] >> k % 2 * 4 & 15;
-  const unsigned high = weights[(k + apart) / 2] >> k % 2 * 4 & 15;
-  return (unsigned char)((low | high << 4) ^ 0x88);
+/* Adds a field's bits of value k of a row. */
+static void put(unsigned char *row, const tw_field *field, size_t k, unsigned value) {
+  static const size_t widths[] = {[TW_F16] = 16, [TW_S8] = 8, [TW_S4] = 4, [TW_S2] = 2, [TW_S1] = 1};
+  size_t at = (size_t)field->base.fixed;
+  if (field->type == TW_TYPE_NONE) return;
+  for (size_t i = 0; i < field->axis_count; ++i) {
+    const tw_axis *axis = &field->axes[i];
+    const size_t steps = k / (size_t)axis->step.fixed, extent = (size_t)axis->extent.fixed;
+    at += (extent == 0 ? steps : steps % extent) * (size_t)axis->stride.fixed;
+  }
+  for (size_t bit = 0; bit < widths[field->type]; ++bit, ++at) {
+    row[at / 8] = (unsigned char)(row[at / 8] | (value >> bit & 1) << at % 8);
+  }
 }
 
-/* ggml's Q4_1: a scale, a minimum, then 32 codes. */
-static size_t write_blocks(size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    unsigned char *to = ggml_rows + 20 * i;
-    memcpy(to, block_scales + 2 * i, 2);
-    memcpy(to + 2, block_zeros + 2 * i, 2);
-    for (size_t k = 0; k < 16; ++k) to[4 + k] = pair_of(32 * i + k, 16);
+/* What packers read of such codes. */
+static const tw_source *find_blocks(const problem *p) {
+  const tw_axes *axes = p->kernel->rhs->axes;
+  for (size_t i = 0; i < tw_generated_source_count; ++i) {
+    const tw_source *source = &tw_generated_sources[i];
+    const int minimums = source->axes.minimums.type != TW_TYPE_NONE;
+    if (source->block == p->kernel->rhs->block && source->axes.data.type == axes->data.type &&
+        source->axes.tops.type == axes->tops.type && minimums == has_minimums(p)) {
+      return source;
+    }
   }
-  return 20;
+  fprintf(stderr, "tilewright_test: no source for %s\n", p->kernel->name);
+  exit(1);
 }
 
-/* Q4_K: what is one of 63 steps of a scale, and of a minimum, which is taken away; here all are 1 in
- * 6 bits, of which 4 blocks have theirs in 8 bytes and 4 in the next 4. Then 256 codes. */
-static size_t write_super_blocks(size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    unsigned char *to = ggml_rows + 144 * i;
-    memcpy(to, block_scales + 2 * i, 2);
-    memcpy(to + 2, block_zeros + 2 * i, 2);
-    memset(to + 4, 1, 8);
-    memset(to + 12, 0x11, 4);
-    for (size_t k = 0; k < 128; ++k) to[16 + k] = pair_of(256 * i + k / 32 * 64 + k % 32, 32);
-  }
-  return 144;
+/* A block's scale and minimum. Where they are numbers of steps, all numbers are 1. */
+static void put_block(unsigned char *row, const tw_axes *axes, size_t k, size_t block) {
+  const int steps = axes->scale_steps.type != TW_TYPE_NONE;
+  uint16_t scale, minimum;
+  memcpy(&scale, block_scales + 2 * block, sizeof scale);
+  memcpy(&minimum, block_zeros + 2 * block, sizeof minimum);
+  put(row, steps ? &axes->scale_steps : &axes->scales, k, scale);
+  put(row, steps ? &axes->minimum_steps : &axes->minimums, k, minimum);
 }
 
 static tw_rhs_source ggml_source(const problem *p) {
   tw_rhs_source source = {.size = sizeof source};
-  const size_t blocks = p->k / p->kernel->rhs->block;
-  const int steps = has_steps(p);
-  source.order = steps ? TW_Q4_K : TW_Q4_1;
-  source.stride = blocks * (steps ? write_super_blocks(N * blocks) : write_blocks(N * blocks));
+  const tw_source *as = find_blocks(p);
+  const tw_axes *axes = &as->axes;
+  const unsigned bits = (unsigned)p->kernel->rhs->data_bits, half = 1u << (bits + top_bits(p) - 1);
+  const size_t blocks = p->k / as->block;
+  source.order = as->order;
+  source.stride = blocks * as->block_bytes;
+  memset(ggml_rows, 0, sizeof ggml_rows);
+  for (size_t i = 0; i < N * p->k; ++i) {
+    unsigned char *row = ggml_rows + i / p->k * source.stride;
+    const size_t k = i % p->k;
+    const unsigned stored = (unsigned)(block_codes[i] + (int)half);
+    put(row, &axes->data, k, stored & ((1u << bits) - 1));
+    put(row, &axes->tops, k, stored >> bits);
+    if (has_steps(p)) put(row, &axes->scales, k, 1);
+    if (has_steps(p)) put(row, &axes->minimums, k, 1);
+    if (k % as->block == 0) put_block(row, axes, k, i / as->block);
+  }
   source.data = ggml_rows;
   source.data_bytes = sizeof ggml_rows;
   source.bias = bias;
@@ -208,7 +250,7 @@ static tw_rhs_source ggml_source(const problem *p) {
 static tw_rhs_source source_of(const problem *p) {
   const tw_layout *layout = p->kernel->rhs;
   tw_rhs_source source = {.size = sizeof source};
-  if (has_minimums(p)) return ggml_source(p);
+  if (has_own_rows(p)) return ggml_source(p);
   source.order = TW_NXK;
   source.data = weights;
   source.data_bytes = sizeof weights;

@@ -5,40 +5,36 @@
 #include <cstring>
 
 #include "integrations/ggml/buffer.h"
+#include "reference/ggml_blocks.h"
 #include "reference/source_reference.h"
 
 namespace tw::ggml {
 
 namespace {
 
-float from_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const double fraction = (bits & 1023) / 1024.0;
-  const double size =
-      exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
-  return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
-}
-
 /// Between 2^-6 and 2^-3 in size.
 uint16_t random_half(std::mt19937& random) {
   return static_cast<uint16_t>((random() & 0x8000) | (9 + random() % 3) << 10 | (random() & 1023));
 }
 
-void set_row(std::mt19937& random, const WeightType& type, uint8_t* row, size_t k) {
-  for (size_t i = 0; i < k; i += std::max<size_t>(1, type.block)) {
-    if (type.number == type_f32) {
-      const float value = from_half(random_half(random));
-      std::memcpy(row, &value, sizeof value);
-    } else {
-      const uint16_t half = random_half(random);
-      std::memcpy(row, &half, sizeof half);
-      for (size_t b = 2; b < type.block_bytes; ++b) row[b] = static_cast<uint8_t>(random());
-      const uint16_t minimum = random_half(random);
-      const bool has_minimum = type.number == type_q4_1 || type.number == type_q4_k;
-      if (has_minimum) std::memcpy(row + 2, &minimum, sizeof minimum);
-    }
-    row += type.block_bytes;
+/// Of one value where the type has no blocks.
+void set_block(std::mt19937& random, const WeightType& type, uint8_t* at) {
+  const uint16_t half = random_half(random);
+  if (type.number == type_f32) {
+    const float value = test::half_value(half);
+    std::memcpy(at, &value, sizeof value);
+    return;
   }
+  for (size_t b = 0; b < type.block_bytes; ++b) at[b] = static_cast<uint8_t>(random());
+  const test::GgmlType* ggml = test::find_ggml(type.name);
+  uint8_t* scale = at;
+  if (ggml != nullptr) {
+    const test::GgmlBlock block(*ggml, at);
+    const uint16_t minimum = random_half(random);
+    if (ggml->minimums) std::memcpy(block.m_at(), &minimum, sizeof minimum);
+    scale = block.d_at();
+  }
+  std::memcpy(scale, &half, sizeof half);
 }
 
 }  // namespace
@@ -64,9 +60,9 @@ size_t whole_blocks(int32_t type, size_t k) {
 
 OwnTensor random_weights(std::mt19937& random, int32_t type, Extents extents) {
   OwnTensor made = make_tensor(type, extents);
-  const size_t rows = extents[1] * extents[2] * extents[3];
-  for (size_t row = 0; row < rows; ++row) {
-    set_row(random, *weight_type(type), &made.bytes[row * made.tensor.nb[1]], extents[0]);
+  const WeightType& weights = *weight_type(type);
+  for (size_t at = 0; at < made.bytes.size(); at += weights.block_bytes) {
+    set_block(random, weights, &made.bytes[at]);
   }
   return made;
 }
@@ -77,38 +73,31 @@ OwnTensor random_floats(std::mt19937& random, Extents extents) {
 
 namespace {
 
-float q4_k_value(const uint8_t* row, size_t i) {
-  const test::Q4K block{row + i / 256 * 144};
-  const size_t part = i % 256 / 32;
-  const auto steps = static_cast<float>(block.scale(part) * block.code(i % 256));
-  return test::half_at(block.at) * steps -
-         test::half_at(block.at + 2) * static_cast<float>(block.minimum(part));
+float value_of(const test::GgmlType& type, const test::GgmlBlock& block, size_t i) {
+  const int code = block.code(i) + (type.minimums ? type.middle() : 0);
+  const size_t part = i / type.span;
+  const int steps = type.steps() ? block.scale(part) : 1;
+  const float value = test::half_at(block.d_at()) * static_cast<float>(steps * code);
+  if (!type.minimums) return value;
+  const float minimum = test::half_at(block.m_at());
+  return type.steps() ? value - minimum * static_cast<float>(block.minimum(part)) : value + minimum;
 }
 
 }  // namespace
 
 std::vector<float> row_of(const OwnTensor& weights, size_t row) {
   const WeightType& type = *weight_type(weights.tensor.type);
-  const auto k = static_cast<size_t>(weights.tensor.ne[0]);
-  const uint8_t* at = &weights.bytes[row * weights.tensor.nb[1]];
-  std::vector<float> values(k);
-  for (size_t i = 0; i < k; ++i) {
-    const size_t block = std::max<size_t>(1, type.block);
-    const uint8_t* start = at + i / block * type.block_bytes;
-    uint16_t half;
-    std::memcpy(&half, start, sizeof half);
-    const float scale = from_half(half);
-    if (type.number == type_q4_k) values[i] = q4_k_value(at, i);
-    if (type.number == type_f32) std::memcpy(&values[i], start, sizeof(float));
-    if (type.number == type_f16) values[i] = scale;
-    if (type.number == type_q8_0) values[i] = scale * static_cast<int8_t>(start[2 + i % 32]);
-    const auto nibble = [&](size_t first) {
-      return start[first + i % 16] >> (i % 32 / 16 * 4) & 15;
-    };
-    if (type.number == type_q4_0) values[i] = scale * static_cast<float>(nibble(2) - 8);
-    if (type.number == type_q4_1) {
-      std::memcpy(&half, start + 2, sizeof half);
-      values[i] = scale * static_cast<float>(nibble(4)) + from_half(half);
+  const test::GgmlType* ggml = test::find_ggml(type.name);
+  std::vector<float> values(static_cast<size_t>(weights.tensor.ne[0]));
+  const uint8_t* start = &weights.bytes[row * weights.tensor.nb[1]];
+  Bytes bytes(start, start + weights.tensor.nb[1]);  // GgmlBlock could set them
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (ggml != nullptr) {
+      uint8_t* at = &bytes[i / ggml->values * ggml->bytes];
+      values[i] = value_of(*ggml, test::GgmlBlock(*ggml, at), i % ggml->values);
+    } else {
+      const bool is_half = type.number == type_f16;
+      values[i] = is_half ? test::f16_value(start, i) : test::f32_value(start, i);
     }
   }
   return values;

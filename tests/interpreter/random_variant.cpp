@@ -81,7 +81,7 @@ void make_static(Codes& codes, Random& random) {
   codes.max = random.between(0, 1) == 1 ? 25 : INFINITY;
 }
 
-/// Scales and minimums as products of 6 bits and of steps.
+/// Scales and minimums as products of 6 bits, without minimums of signed bytes, and of steps.
 void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
   Numbers& numbers = codes.numbers;
   const auto together = static_cast<size_t>(layout.super_block / layout.block);
@@ -90,9 +90,12 @@ void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
       numbers.scale_steps.push_back(random_scale(random));
       numbers.minimum_steps.push_back(random_scale(random));
     }
-    numbers.scales.push_back(static_cast<uint8_t>(random.between(0, 63)));
-    numbers.minimums.push_back(static_cast<uint8_t>(random.between(0, 63)));
+    const bool minimums = !codes.rhs_minimums.empty();
+    numbers.scales.push_back(
+        static_cast<int>(minimums ? random.between(0, 63) : random.between(-128, 127)));
+    numbers.minimums.push_back(static_cast<int>(random.between(0, 63)));
     codes.rhs_scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
+    if (!minimums) continue;
     codes.rhs_minimums[i] =
         -(static_cast<float>(numbers.minimums[i]) * numbers.minimum_steps.back());
   }
@@ -118,8 +121,10 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   panels.style = ground.style;
   panels.scales = ground.scales;
   panels.sums = ground.sums;
-  const bool steps = find_format(ground.rhs)->super_block != 0;
-  if (ground.blocks() && !steps) panels.block = random.of({32, 32, 64, 128, 192, 256});
+  const Format& weights = *find_format(ground.rhs);
+  const bool steps = weights.super_block != 0;
+  if (ground.blocks() && !steps && weights.top_bits == 0)
+    panels.block = random.of({32, 32, 64, 128, 192, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
   if (!smallest) return std::nullopt;
@@ -148,7 +153,8 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.isa = ground.isa;
   variant.tile.m = unpacked(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))
                                     : span_of(panels.lhs, lhs_unit, random);
-  variant.tile.n = steps ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
+  const bool whole = steps || weights.top_bits != 0;
+  variant.tile.n = whole ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
   // One row, whose sums are in tiles: two raw vectors each.
@@ -189,10 +195,12 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   for (size_t i = 0; i < codes.m * codes.k; ++i) {
     codes.lhs.push_back(static_cast<int8_t>(extreme ? -most : random.between(-most, most - 1)));
   }
-  const int64_t half =
-      small ? 2 : int64_t{1} << (std::min(bits(variant.family.rhs->element), 8) - 1);
+  const Format& weights = *variant.family.rhs;
+  const int64_t count = small ? 4 : int64_t{1} << std::min(code_bits(weights), 8);
+  const int64_t half = weights.top_bits != 0 ? middle_code(weights) : count / 2;
   for (size_t i = 0; i < codes.n * codes.k; ++i) {
-    codes.rhs.push_back(static_cast<int8_t>(extreme ? -half : random.between(-half, half - 1)));
+    const int64_t code = extreme ? -half : random.between(-half, count - 1 - half);
+    codes.rhs.push_back(static_cast<int8_t>(code));
   }
   for (size_t i = 0; i < codes.m; ++i) {
     const bool has_zero_points = variant.family.lhs->has_zero_point;

@@ -58,17 +58,18 @@ float lhs_value(Values values, size_t row, size_t depth, Random& random) {
 }
 
 /// Weights in floats are codes, too, times the column's scale.
-int8_t rhs_code(Values values, size_t column, int bits, Random& random) {
-  const int half = 1 << (std::min(bits, 8) - 1);
+int8_t rhs_code(Values values, size_t column, const Scaling& scaling, Random& random) {
+  const int count = 1 << std::min(scaling.weight_bits, 8);
+  const int lowest = -scaling.middle(), highest = lowest + count - 1;
   switch (values) {
     case Values::extreme:
-      return static_cast<int8_t>(column % 3 == 0 ? half - 1 : -half);
+      return static_cast<int8_t>(column % 3 == 0 ? highest : lowest);
     case Values::equal:
-      return static_cast<int8_t>(std::min(3, half - 1));
+      return static_cast<int8_t>(std::min(3, highest));
     case Values::zeros:
       return 0;
     default:
-      return static_cast<int8_t>(random.below(2 * half) - half);
+      return static_cast<int8_t>(random.below(count) + lowest);
   }
 }
 
@@ -130,14 +131,14 @@ Scaling scaling_of(const tw_kernel& kernel) {
   return {rhs.block,
           scales_of(read_layout(kernel.lhs->text)).per_block,
           scale_type(*kernel.rhs),
-          static_cast<int>(kernel.rhs->data_bits),
+          static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
           axes != nullptr && axes->zero_points.type != TW_TYPE_NONE,
           axes != nullptr && axes->minimums.type != TW_TYPE_NONE,
           rhs.super_block};
 }
 
-/// Scales and minimums as products of 6 bits and steps of f16, in the place of those that are
-/// there.
+/// Scales and minimums as products of 6 bits, without minimums of signed bytes, and steps of f16,
+/// in the place of those that are there.
 static void make_super_blocks(const Case& test, const Scaling& scaling, Random& random,
                               Matmul& problem) {
   Numbers& numbers = problem.numbers;
@@ -150,9 +151,10 @@ static void make_super_blocks(const Case& test, const Scaling& scaling, Random& 
       const float least = minimum_value(test.values, column, step * 32, random) / -32;
       numbers.minimum_steps.push_back(rounded_to("f16", least));
     }
-    numbers.scales.push_back(static_cast<uint8_t>(random.below(64)));
-    numbers.minimums.push_back(static_cast<uint8_t>(random.below(64)));
+    numbers.scales.push_back(scaling.minimums ? random.below(64) : random.below(256) - 128);
+    numbers.minimums.push_back(random.below(64));
     problem.scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
+    if (!scaling.minimums) continue;
     problem.minimums[i] = -(static_cast<float>(numbers.minimums[i]) * numbers.minimum_steps.back());
   }
 }
@@ -173,7 +175,7 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
   }
   for (size_t column = 0; column < test.n; ++column) {
     for (size_t depth = 0; depth < test.k; ++depth) {
-      problem.rhs.push_back(rhs_code(test.values, column, scaling.weight_bits, random));
+      problem.rhs.push_back(rhs_code(test.values, column, scaling, random));
     }
     for (size_t b = 0; b < blocks; ++b) {
       problem.scales.push_back(rounded_to(scaling.type, rhs_scale(test.values, column, random)));

@@ -59,6 +59,9 @@ struct Scaling {
   bool zero_points = false;  ///< of columns, one with each scale
   bool minimums = false;     ///< likewise
   size_t super_block = 0;    ///< values of k whose scales and minimums are in steps; 0: floats
+
+  /// Minus the lowest code.
+  [[nodiscard]] int middle() const { return minimums ? 8 : 1 << (std::min(weight_bits, 8) - 1); }
 };
 Scaling scaling_of(const tw_kernel& kernel);
 /// "f32", "f16", "bf16": of a packed rhs.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "reference/ggml_blocks.h"
 #include "reference/half_reference.h"
 
 namespace tw::test {
@@ -34,59 +35,27 @@ std::vector<uint8_t> code_bytes(size_t rows, size_t columns, At at) {
   return bytes;
 }
 
-/// Rows of ggml's Q4_0: a scale of f16, then the codes of 32 values, the first 16 in low nibbles.
-/// Of Q4_1: a minimum behind the scale. Of Q8_0: the codes as bytes.
-std::vector<uint8_t> ggml_rows(const Matmul& problem, size_t bits) {
-  std::vector<uint8_t> bytes;
-  const auto add_half = [&](float value) {
+/// Rows of blocks of ggml's.
+std::vector<uint8_t> ggml_rows(const Matmul& problem, const GgmlType& type) {
+  const size_t parts = type.values / type.span;
+  const auto put_half = [](uint8_t* at, float value) {
     const uint32_t half = float_bits("f16", value);
-    bytes.push_back(static_cast<uint8_t>(half));
-    bytes.push_back(static_cast<uint8_t>(half >> 8));
+    at[0] = static_cast<uint8_t>(half);
+    at[1] = static_cast<uint8_t>(half >> 8);
   };
-  for (size_t i = 0; i < problem.rhs.size(); i += 32) {
-    add_half(problem.scales[i / 32]);
-    if (!problem.minimums.empty()) add_half(problem.minimums[i / 32]);
-    if (bits == 8) {
-      bytes.insert(bytes.end(), problem.rhs.begin() + static_cast<ptrdiff_t>(i),
-                   problem.rhs.begin() + static_cast<ptrdiff_t>(i + 32));
-      continue;
-    }
-    for (size_t j = i; j < i + 16; ++j) {
-      const int high = problem.rhs[j + 16] + 8;
-      bytes.push_back(static_cast<uint8_t>(problem.rhs[j] + 8 + high * 16));
-    }
-  }
-  return bytes;
-}
-
-/// Rows of ggml's Q4_K: two steps of f16, 6 bits for each scale and each minimum of 8 blocks, codes
-/// of two blocks in the low and the high nibbles of 32 bytes.
-std::vector<uint8_t> q4_k_rows(const Matmul& problem) {
   const Numbers& numbers = problem.numbers;
-  std::vector<uint8_t> bytes;
-  for (size_t i = 0; i < problem.rhs.size(); i += 256) {
-    const uint32_t steps = float_bits("f16", numbers.scale_steps[i / 256]) |
-                           float_bits("f16", numbers.minimum_steps[i / 256]) << 16;
-    for (size_t byte = 0; byte < 4; ++byte)
-      bytes.push_back(static_cast<uint8_t>(steps >> 8 * byte));
-    uint8_t six[12] = {};
-    for (size_t b = 0; b < 8; ++b) {
-      const int scale = numbers.scales[i / 32 + b], minimum = numbers.minimums[i / 32 + b];
-      if (b < 4) {
-        six[b] |= static_cast<uint8_t>(scale);
-        six[b + 4] |= static_cast<uint8_t>(minimum);
-      } else {
-        six[b + 4] = static_cast<uint8_t>((scale & 15) | (minimum & 15) << 4);
-        six[b - 4] |= static_cast<uint8_t>(scale >> 4 << 6);
-        six[b] |= static_cast<uint8_t>(minimum >> 4 << 6);
-      }
+  const std::vector<float>& scales = type.steps() ? numbers.scale_steps : problem.scales;
+  const std::vector<float>& minimums = type.steps() ? numbers.minimum_steps : problem.minimums;
+  std::vector<uint8_t> bytes(problem.rhs.size() / type.values * type.bytes);
+  for (size_t i = 0; i < problem.rhs.size() / type.values; ++i) {
+    GgmlBlock block(type, bytes.data() + i * type.bytes);
+    put_half(block.d_at(), scales[i]);
+    if (type.minimums) put_half(block.m_at(), minimums[i]);
+    for (size_t p = 0; p < parts && type.steps(); ++p) {
+      block.set_scale(p, numbers.scales[i * parts + p]);
+      if (type.minimums) block.set_minimum(p, numbers.minimums[i * parts + p]);
     }
-    bytes.insert(bytes.end(), six, six + 12);
-    for (size_t j = 0; j < 128; ++j) {
-      const size_t k = i + j / 32 * 64 + j % 32;
-      const int high = problem.rhs[k + 32] + 8;
-      bytes.push_back(static_cast<uint8_t>(problem.rhs[k] + 8 + high * 16));
-    }
+    for (size_t k = 0; k < type.values; ++k) block.set_code(k, problem.rhs[i * type.values + k]);
   }
   return bytes;
 }
@@ -108,8 +77,7 @@ std::vector<uint8_t> scale_bytes(const std::vector<float>& scales, const std::st
 }
 
 std::vector<uint8_t> rhs_source(const Matmul& problem, const Case& test, const tw_packer& packer) {
-  if (!problem.numbers.scales.empty()) return q4_k_rows(problem);
-  if (is_ggml(packer)) return ggml_rows(problem, packer.layout->data_bits);
+  if (is_ggml(packer)) return ggml_rows(problem, *find_ggml(packer.source));
   const bool kxn = std::strcmp(packer.source, "kxn") == 0;
   const auto code = [&](size_t row, size_t at) {
     return kxn ? problem.rhs[at * problem.k + row] : problem.rhs[row * problem.k + at];

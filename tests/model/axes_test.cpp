@@ -75,6 +75,7 @@ Restated restated(const Layout& layout, int64_t row, int64_t k, VectorLength vl)
 /// Bytes of a field of a panel, or of its block.
 int64_t bytes_of(const Layout& layout, const Field& field, int64_t k, VectorLength vl) {
   const int64_t panel = layout.panel.at(vl);
+  if (field.kind == FieldKind::tops) return panel * layout.block * bits(field.type) / 8;
   if (field.kind != FieldKind::data) return panel * field.repeat * bits(field.type) / 8;
   return panel * (layout.block != 0 ? layout.block : k) * bits(layout.element) / 8;
 }
@@ -121,6 +122,25 @@ int64_t start_in_super_blocks(const Layout& layout, FieldKind kind, int64_t k, i
   return group(wanted) == 0 ? first : first + steps + block % blocks * in_block;
 }
 
+/// Tops of the first block, which begin at this byte: kr bytes of a column have those of as many
+/// groups of kr as there are in the block; what is left of them, those of the next vectors'
+/// columns.
+void compare_tops(const Layout& layout, int64_t row, const Sizes& sizes, int64_t first) {
+  const int64_t kr = layout.order.kr, panel = layout.panel.at(sizes.vl);
+  const int width = bits(field_of(layout, FieldKind::tops).type);
+  const int64_t groups = std::min<int64_t>(8 / width, layout.block / kr);
+  const int64_t others = 8 / width / groups;
+  const int64_t near = others == 1 ? panel : 16 / kr * (layout.panel.vl != 0 ? sizes.vl.vl : 1);
+  const Part panels = axes(layout);
+  for (int64_t k = 0; k < layout.block; ++k) {
+    const int64_t column = row / (near * others) * near + row % near;
+    const int64_t byte = (k / (kr * groups) * (panel / others) + column) * kr + k % kr;
+    const int64_t code = k / kr % groups + row / near % others * groups;
+    ASSERT_EQ(place(panels, FieldKind::tops, {row, k, 0}, sizes), (first + byte) * 8 + code * width)
+        << row << ", " << k;
+  }
+}
+
 void compare(const Layout& layout, VectorLength vl) {
   SCOPED_TRACE(canonical(layout) + " at " + std::to_string(vl.vl));
   const int64_t k = 2 * std::max({layout.super_block, layout.block, layout.k_multiple});
@@ -142,6 +162,10 @@ void compare(const Layout& layout, VectorLength vl) {
     }
     for (const Field& field : layout.fields) {
       if (field.kind == FieldKind::data) continue;
+      if (field.kind == FieldKind::tops) {
+        compare_tops(layout, row, sizes, start(FieldKind::tops, 0));
+        continue;
+      }
       for (int64_t copy = 0; copy < field.repeat; ++copy) {
         const int64_t block = layout.block != 0 && field.per_block ? 1 : 0;
         const int64_t byte =

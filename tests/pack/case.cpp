@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "kernels/rows.h"
+#include "reference/ggml_blocks.h"
 #include "reference/pack_reference.h"
 #include "reference/quantize_reference.h"
 #include "reference/source_reference.h"
@@ -119,61 +120,55 @@ void add_scales(const PackCase& c, const LayoutText& layout, std::mt19937& rando
   codes.bias = c.with_bias ? source.bias : std::vector<float>(c.rows, 0.0F);
 }
 
-bool has_minimums(const LayoutText& layout) {
-  return std::any_of(layout.fields.begin(), layout.fields.end(),
-                     [](const FieldText& field) { return field.kind == "minimums"; });
-}
-
-/// Rows of ggml's Q4_0, Q4_1 or Q8_0.
-OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, std::mt19937& random,
-                       Source& source) {
+/// Rows of ggml's blocks of 32.
+OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, const GgmlType& type,
+                       std::mt19937& random, Source& source) {
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   add_scales(c, layout, random, source, codes);
   source.scales.clear();
-  const size_t blocks = c.k / 32;
-  const size_t header = has_minimums(layout) ? 4 : 2;
-  const size_t bytes = header + 32 * layout.bits / 8;
-  source.stride = blocks * bytes + c.extra_stride;
-  source.bytes.resize((c.rows - 1) * source.stride + blocks * bytes);
+  const size_t blocks = c.k / type.values;
+  source.stride = blocks * type.bytes + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + blocks * type.bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t b = 0; b < blocks; ++b) {
-      uint8_t* block = source.bytes.data() + r * source.stride + b * bytes;
+      const GgmlBlock block(type, source.bytes.data() + r * source.stride + b * type.bytes);
       const uint32_t bits = float_bits("f16", codes.scales[r * blocks + b]);
-      std::memcpy(block, &bits, 2);
-      block[3] &= header == 4 ? 0xbf : 0xff;  // a finite minimum
-      if (header == 4) codes.minimums.push_back(half_at(block + 2));
-      for (size_t k = 0; k < 32; ++k) {
-        const int nibble = block[header + k % 16] >> (k / 16 * 4) & 15;
-        const int code = layout.bits == 4 ? nibble - 8 : static_cast<int8_t>(block[header + k]);
-        codes.codes.push_back(static_cast<int8_t>(code));
+      std::memcpy(block.d_at(), &bits, 2);
+      if (type.minimums) {
+        block.m_at()[1] &= 0xbf;  // a finite minimum
+        codes.minimums.push_back(half_at(block.m_at()));
+      }
+      for (size_t k = 0; k < type.values; ++k) {
+        codes.codes.push_back(static_cast<int8_t>(block.code(k)));
       }
     }
   }
   return codes;
 }
 
-/// Rows of ggml's Q4_K, with steps that are numbers.
-OperandCodes make_super_blocks(const PackCase& c, std::mt19937& random, Source& source) {
-  constexpr size_t values = 256, bytes = 144;
+/// Rows of ggml's super-blocks, with steps that are numbers.
+OperandCodes make_super_blocks(const PackCase& c, const GgmlType& type, std::mt19937& random,
+                               Source& source) {
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
-  source.stride = c.k / values * bytes + c.extra_stride;
-  source.bytes.resize((c.rows - 1) * source.stride + c.k / values * bytes);
+  source.stride = c.k / type.values * type.bytes + c.extra_stride;
+  source.bytes.resize((c.rows - 1) * source.stride + c.k / type.values * type.bytes);
   for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
   for (size_t r = 0; r < c.rows; ++r) {
-    for (size_t first = 0; first < c.k; first += values) {
-      uint8_t* at = source.bytes.data() + r * source.stride + first / values * bytes;
-      at[1] &= 0xbf;
-      at[3] &= 0xbf;
-      codes.numbers.scale_steps.push_back(half_at(at));
-      codes.numbers.minimum_steps.push_back(half_at(at + 2));
-      const Q4K super_block{at};
-      for (size_t b = 0; b < values / 32; ++b) {
-        codes.numbers.scales.push_back(static_cast<uint8_t>(super_block.scale(b)));
-        codes.numbers.minimums.push_back(static_cast<uint8_t>(super_block.minimum(b)));
+    for (size_t i = 0; i < c.k / type.values; ++i) {
+      const GgmlBlock block(type, source.bytes.data() + r * source.stride + i * type.bytes);
+      block.d_at()[1] &= 0xbf;
+      codes.numbers.scale_steps.push_back(half_at(block.d_at()));
+      if (type.minimums) {
+        block.m_at()[1] &= 0xbf;
+        codes.numbers.minimum_steps.push_back(half_at(block.m_at()));
       }
-      for (size_t i = 0; i < values; ++i) {
-        codes.codes.push_back(static_cast<int8_t>(super_block.code(i) - 8));
+      for (size_t p = 0; p < type.values / type.span; ++p) {
+        codes.numbers.scales.push_back(block.scale(p));
+        if (type.minimums) codes.numbers.minimums.push_back(block.minimum(p));
+      }
+      for (size_t k = 0; k < type.values; ++k) {
+        codes.codes.push_back(static_cast<int8_t>(block.code(k)));
       }
     }
     source.bias.push_back(random_float(random));
@@ -358,8 +353,9 @@ OperandCodes make_source(const tw_packer& packer, const PackCase& c, const Layou
   const bool converts = from != nullptr && packer.source != layout.type;
   if (layout.floats && converts) return make_converted(c, layout, *from, random, source);
   if (layout.floats) return make_values(c, kxn, layout.bits / 8, random, source);
-  if (is(packer, "q4_k")) return make_super_blocks(c, random, source);
-  if (packer.source[0] == 'q') return make_ggml(c, layout, random, source);
+  const GgmlType* blocks = find_ggml(packer.source);
+  if (blocks != nullptr && blocks->steps()) return make_super_blocks(c, *blocks, random, source);
+  if (blocks != nullptr) return make_ggml(c, layout, *blocks, random, source);
   return make_weights(packer, c, layout, random, source);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/rows.h"
+#include "reference/ggml_blocks.h"
 #include "support/guarded_buffer.h"
 #include "tilewright/tilewright.hpp"
 
@@ -23,23 +24,28 @@ constexpr struct {
   tw_rhs_order order;
   const char* name;
   size_t block, block_bytes;  ///< values that stand with a scale
-} orders[] = {{TW_NXK, "nxk", 0, 0},     {TW_KXN, "kxn", 0, 0},           {TW_Q4_0, "q4_0", 32, 18},
-              {TW_Q8_0, "q8_0", 32, 34}, {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20},
-              {TW_NBITS, "nbits", 0, 0}, {TW_Q4_K, "q4_k", 256, 144}};
+} orders[] = {
+    {TW_NXK, "nxk", 0, 0},     {TW_KXN, "kxn", 0, 0},           {TW_Q4_0, "q4_0", 32, 18},
+    {TW_Q8_0, "q8_0", 32, 34}, {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20},
+    {TW_NBITS, "nbits", 0, 0}, {TW_Q4_K, "q4_k", 256, 144},     {TW_Q5_0, "q5_0", 32, 22},
+    {TW_Q5_1, "q5_1", 32, 24}, {TW_Q5_K, "q5_k", 256, 176},     {TW_Q6_K, "q6_k", 256, 210}};
 
 /// By its definition.
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
-  const bool minimums = layout.axes->minimums.type != TW_TYPE_NONE;
-  const bool steps = layout.axes->scale_steps.type != TW_TYPE_NONE;
-  if (steps || order == TW_Q4_K) return steps && order == TW_Q4_K;
+  const tw_axes& axes = *layout.axes;
+  const bool steps = axes.scale_steps.type != TW_TYPE_NONE;
+  const bool minimums = axes.minimums.type != TW_TYPE_NONE;
+  const int tops = axes.tops.type == TW_S1 ? 1 : axes.tops.type == TW_S2 ? 2 : 0;
+  if (const GgmlType* type = find_ggml(orders[order].name)) {
+    return layout.block == type->values && layout.block_scales == TW_SCALES_F16 &&
+           axes.zero_points.type == TW_TYPE_NONE && steps == type->steps() &&
+           minimums == type->minimums && tops == type->top_bits &&
+           static_cast<int>(layout.data_bits) == type->low_bits;
+  }
   if (order == TW_NBITS) return false;  // a test of its own
-  if (minimums || order == TW_Q4_1) return minimums && order == TW_Q4_1;
+  if (steps || minimums || tops != 0) return false;
   if (order == TW_NXK || order == TW_KXN) return true;
-  if (order == TW_NXK_BF16) return layout.type == TW_BF16;
-  const bool is_ggml = layout.block == 32 && layout.block_scales == TW_SCALES_F16 &&
-                       layout.axes->zero_points.type == TW_TYPE_NONE;
-  return is_ggml && ((order == TW_Q4_0 && layout.data_bits == 4) ||
-                     (order == TW_Q8_0 && layout.data_bits == 8));
+  return layout.type == TW_BF16;
 }
 
 bool divides_scales(const tw_layout& layout) {
@@ -86,20 +92,20 @@ struct Weights {
     for (uint8_t& byte : zeros) byte = static_cast<uint8_t>(random() & 0x3f);
   }
 
-  /// The bits of a weight: codes of 4 bits in two's complement.
+  /// Of an order that has everything inside.
+  [[nodiscard]] const uint8_t* row(size_t column) const { return data->data() + column * stride; }
+  [[nodiscard]] GgmlBlock block(const GgmlType& type, size_t column, size_t k) const {
+    return {type, data->data() + column * stride + k / type.values * type.bytes};
+  }
+
+  /// The bits of a weight: codes in two's complement.
   [[nodiscard]] uint32_t weight(size_t column, size_t k) const {
     const size_t bits = layout.data_bits;
+    if (const GgmlType* type = find_ggml(orders[order].name)) {
+      const int code = block(*type, column, k).code(k % type->values);
+      return static_cast<uint32_t>(code) & ((1U << type->bits()) - 1);
+    }
     const uint8_t* row = data->data() + (order == TW_KXN ? k : column) * stride;
-    if (order == TW_Q4_0) {
-      return (row[k / 32 * 18 + 2 + k % 16] >> (k % 32 / 16 * 4) & 15U) ^ 8U;
-    }
-    if (order == TW_Q4_K) {
-      return (row[k / 256 * 144 + 16 + k % 256 / 64 * 32 + k % 32] >> (k / 32 % 2 * 4) & 15U) ^ 8U;
-    }
-    if (order == TW_Q4_1) {
-      return (row[k / 32 * 20 + 4 + k % 16] >> (k % 32 / 16 * 4) & 15U) ^ 8U;
-    }
-    if (order == TW_Q8_0) return row[k / 32 * 34 + 2 + k % 32];
     const size_t at = order == TW_KXN ? column : k;
     if (bits < 8) {
       const uint32_t code = row[at * bits / 8] >> (at * bits % 8) & ((1U << bits) - 1);
@@ -110,24 +116,13 @@ struct Weights {
     return value;
   }
 
-  [[nodiscard]] uint32_t scale(size_t column, size_t block) const {
-    const uint8_t* at = scales.data() + column * scale_stride + block * scale_bytes;
-    if (orders[order].block != 0) {
-      at = data->data() + column * stride + block * orders[order].block_bytes;
-    }
+  [[nodiscard]] uint32_t scale(size_t column, size_t number) const {
+    const uint8_t* at = scales.data() + column * scale_stride + number * scale_bytes;
+    const GgmlType* type = find_ggml(orders[order].name);
+    if (type != nullptr) at = block(*type, column, number * type->values).d_at();
     uint32_t value = 0;
-    std::memcpy(&value, at, orders[order].block != 0 ? 2 : scale_bytes);
+    std::memcpy(&value, at, type != nullptr ? 2 : scale_bytes);
     return value;
-  }
-
-  /// Of an order that has some, behind the scales.
-  [[nodiscard]] uint32_t minimum(size_t column, size_t block) const {
-    const uint8_t* at = data->data() + column * stride + block * orders[order].block_bytes + 2;
-    return at[0] | static_cast<uint32_t>(at[1]) << 8;
-  }
-
-  [[nodiscard]] const uint8_t* super_block(size_t column, size_t block) const {
-    return data->data() + column * stride + block * orders[order].block_bytes;
   }
 
   /// What has no weight: between rows, and the rest of a last byte.
@@ -230,21 +225,18 @@ std::string difference(const Weights& given, size_t column, const Weights& found
                                                                      : given.shape.k / layout.block;
   for (size_t n = 0; n < found.shape.n; ++n) {
     const std::string where = " of column " + std::to_string(n);
-    for (size_t k = 0; k < found.shape.k; ++k) {
+    const bool inside = orders[given.order].block != 0 && found.order == given.order;
+    if (inside && std::memcmp(given.row(column + n), found.row(n), given.row_bytes) != 0) {
+      return "block" + where;
+    }
+    for (size_t k = 0; !inside && k < found.shape.k; ++k) {
       if (given.weight(column + n, k) != found.weight(n, k)) {
         return "weight " + std::to_string(k) + where;
       }
     }
-    for (size_t b = 0; b < blocks; ++b) {
+    for (size_t b = 0; !inside && b < blocks; ++b) {
       if (given.scale(column + n, b) != found.scale(n, b)) {
         return "scale " + std::to_string(b) + where;
-      }
-      if (given.order == TW_Q4_K &&
-          std::memcmp(given.super_block(column + n, b), found.super_block(n, b), 16) != 0) {
-        return "numbers of super-block " + std::to_string(b) + where;
-      }
-      if (given.order == TW_Q4_1 && given.minimum(column + n, b) != found.minimum(n, b)) {
-        return "minimum " + std::to_string(b) + where;
       }
     }
     if (std::memcmp(&given.bias[4 * (column + n)], &found.bias[4 * n], 4) != 0) {
@@ -381,8 +373,8 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_Q4_K + 1);
-  fails(bad, TW_INVALID, "target.order is 8; 0 to 7, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_Q6_K + 1);
+  fails(bad, TW_INVALID, "target.order is 12; 0 to 11, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");
@@ -410,6 +402,9 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.order = TW_Q4_1;
   fails(bad, TW_UNSUPPORTED,
         "target.order is q4_1, whose blocks have minimums; layout " + text + " keeps none");
+  bad.order = TW_Q5_0;
+  fails(bad, TW_UNSUPPORTED,
+        "target.order is q5_0, whose codes have 5 bits; those of layout " + text + " have 4");
   bad.order = TW_Q4_0;
   fails(bad, TW_UNSUPPORTED,
         "target.order is q4_0, which has a scale of f16 for every 32 values; layout " + text +

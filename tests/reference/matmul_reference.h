@@ -14,7 +14,7 @@ namespace tw::test {
 
 /// Scales and minimums of blocks in whole steps.
 struct Numbers {
-  std::vector<uint8_t> scales, minimums;          ///< [n][blocks]
+  std::vector<int> scales, minimums;              ///< [n][blocks]
   std::vector<float> scale_steps, minimum_steps;  ///< [n][super-blocks]
 };
 
@@ -32,7 +32,7 @@ struct Codes {
   std::vector<float> rhs_zeros;      ///< [n][blocks], or none: zero points, in units of codes
   std::vector<float> rhs_minimums;   ///< [n][blocks], or none: what a block's code -half is worth
   Numbers numbers;                   ///< what those and the scales are products of, or none
-  int half = 8;                      ///< with minimums: minus the lowest code
+  int half = 8;                      ///< with minimums: minus the code that those are worth
   std::vector<float> bias;           ///< [n]
   std::vector<float> old;            ///< [m][n], what outputs are added to; or none
   float min = -INFINITY;

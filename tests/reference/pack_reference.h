@@ -19,7 +19,7 @@
 namespace tw::test {
 
 struct FieldText {
-  std::string kind;  ///< "data", "sums", "zeros", "scales", "minimums", "bias"
+  std::string kind;  ///< "data", "tops", "sums", "zeros", "scales", "minimums", "bias"
   std::string type;  ///< "i32", "f32", "f16", "bf16"
   int factor = 1;    ///< stored are sums times it, scales divided by it
   int base = 0;      ///< stored are sums plus it
@@ -43,7 +43,12 @@ struct LayoutText {
   bool even_first = false;  ///< of kr values of k, the even ones before the odd ones
   size_t block = 0;         ///< values of k that share the fields per block; 0: no blocks
   size_t super_block = 0;   ///< likewise the steps of those; 0: there are none
+  size_t top_bits = 0;      ///< of a code, above the others
+  bool minimums = false;
   std::vector<FieldText> fields;
+
+  /// With tops, what code 0 is stored as: codes above minimums count from the eighth.
+  [[nodiscard]] int middle() const { return minimums ? 8 : 1 << (bits + top_bits - 1); }
 };
 
 /// "data", "data/b", "sums:i32*-8x2/b", "scales:f32/16"
@@ -114,6 +119,10 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
       std::istringstream fields(word.substr(1, word.size() - 2));
       for (std::string field; std::getline(fields, field, '|');) {
         layout.fields.push_back(read_field(field));
+        layout.minimums |= layout.fields.back().kind == "minimums";
+        if (layout.fields.back().kind == "tops") {
+          layout.top_bits = static_cast<size_t>(std::atoi(layout.fields.back().type.c_str() + 1));
+        }
       }
     } else if (word.size() == 2 && (word[0] == 'u' || word[0] == 's')) {
       layout.low_unsigned = word[0] == 'u';
@@ -200,6 +209,33 @@ inline bool counts_sixteenfold(const LayoutText& lhs, const LayoutText& rhs, siz
   return bytes && place_of(rhs, column % rhs.panel, 0).shift != 0;
 }
 
+/// Likewise of a code's tops, within a block's plane of them: a byte has those of as many groups of
+/// k as there are, then those of columns that are a vector away.
+inline BytePlace top_place_of(const LayoutText& layout, size_t row, size_t k) {
+  const size_t kr = layout.kr, codes = 8 / layout.top_bits;
+  const size_t groups = std::min(codes, layout.block / kr);
+  const size_t vectors = codes / groups;
+  const size_t columns = vectors == 1 ? layout.panel : 16 * layout.segments / kr;
+  const size_t line = k / kr / groups * (layout.panel / vectors);
+  const size_t column = row / (columns * vectors) * columns + row % columns;
+  const size_t digit = k / kr % groups + groups * (row / columns % vectors);
+  return {(line + column) * kr + k % kr, digit * layout.top_bits};
+}
+
+/// The tops of a block's codes, of rows that exist.
+inline void put_tops(const LayoutText& layout, const OperandCodes& from, size_t first, size_t begin,
+                     std::vector<uint8_t>& out) {
+  const size_t plane = out.size();
+  out.resize(plane + layout.panel * layout.block * layout.top_bits / 8);
+  for (size_t r = 0; r < layout.panel && first + r < from.rows; ++r) {
+    for (size_t k = 0; k < layout.block; ++k) {
+      const BytePlace place = top_place_of(layout, r, k);
+      const int stored = from.codes[(first + r) * from.k + begin + k] + layout.middle();
+      out[plane + place.byte] |= static_cast<uint8_t>(stored >> layout.bits << place.shift);
+    }
+  }
+}
+
 inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
   const BytePlace place = place_of(layout, row, k);
   if (layout.bits >= 8) {
@@ -211,7 +247,8 @@ inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t
   }
   const bool is_high = place.shift + layout.bits == 8;
   const int half = 1 << (layout.bits - 1);
-  const int stored = (is_high ? layout.high_unsigned : layout.low_unsigned) ? code + half : code;
+  const int middle = layout.top_bits != 0 ? layout.middle() : half;
+  const int stored = (is_high ? layout.high_unsigned : layout.low_unsigned) ? code + middle : code;
   data[place.byte] |= static_cast<uint8_t>((stored & (2 * half - 1)) << place.shift);
 }
 
@@ -232,8 +269,9 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   if (layout.super_block != 0 && field.kind != "bias") {
     const size_t supers = from.k / layout.super_block;
     const Numbers& numbers = from.numbers;
-    if (field.kind == "scales") return numbers.scales[row * blocks + block];
-    if (field.kind == "minimums") return numbers.minimums[row * blocks + block];
+    if (field.kind == "scales") return static_cast<uint32_t>(numbers.scales[row * blocks + block]);
+    if (field.kind == "minimums")
+      return static_cast<uint32_t>(numbers.minimums[row * blocks + block]);
     const auto& steps = field.kind == "scale_steps" ? numbers.scale_steps : numbers.minimum_steps;
     return float_bits(field.type, steps[row * supers + block * layout.block / layout.super_block]);
   }
@@ -282,6 +320,7 @@ inline void put_data(const LayoutText& layout, const OperandCodes& from, size_t 
   const size_t data = out.size();
   out.resize(data + layout.panel * count * layout.bits / 8);
   for (size_t r = 0; r < layout.panel; ++r) {
+    if (layout.top_bits != 0 && first + r >= from.rows) break;  // their scales are 0
     for (size_t k = 0; k < count; ++k) {
       if (layout.floats) {
         const bool exists = first + r < from.rows && k < from.k;
@@ -327,6 +366,8 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
         if (layout.block != 0 && !field.per_block) continue;
         if (field.kind == "data") {
           put_data(layout, from, first, block * span, span, out);
+        } else if (field.kind == "tops") {
+          put_tops(layout, from, first, block * span, out);
         } else {
           put_field(layout, from, field, first, block, out);
         }

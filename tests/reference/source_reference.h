@@ -39,25 +39,6 @@ inline float q4_1_value(const uint8_t* row, size_t i) {
   return scaled + half_at(block + 2);
 }
 
-/// Of ggml's super-blocks of 256, Q4_K: the code of value i, and of its 32 values the numbers that
-/// scale and minimum are, in 6 bits each.
-struct Q4K {
-  const uint8_t* at;  ///< the super-block
-  [[nodiscard]] int code(size_t i) const {
-    return at[16 + i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
-  }
-  [[nodiscard]] int scale(size_t block) const {
-    const uint8_t* six = at + 4;
-    if (block < 4) return six[block] & 63;
-    return (six[block + 4] & 15) | six[block - 4] >> 6 << 4;
-  }
-  [[nodiscard]] int minimum(size_t block) const {
-    const uint8_t* six = at + 4;
-    if (block < 4) return six[block + 4] & 63;
-    return six[block + 4] >> 4 | six[block] >> 6 << 4;
-  }
-};
-
 inline float bf16_value(const uint8_t* row, size_t i) {
   return brain_at(row + 2 * i);
 }

@@ -172,12 +172,14 @@ tw_kernel in_order(tw_kernel row) {
 }
 
 /// How long its rows are is all that is asked of it.
-tw_source source(const char* name, tw_type type, size_t block = 0, size_t block_bytes = 0) {
+tw_source source(tw_rhs_order order, const char* name, tw_type type, size_t block = 0,
+                 size_t block_bytes = 0) {
   tw_source made{};
   made.name = name;
+  made.order = order;
   made.block = block;
   made.block_bytes = block_bytes;
-  made.axes.rows.dim = std::strcmp(name, "kxn") == 0 ? TW_DIM_K : TW_DIM_N;
+  made.axes.rows.dim = order == TW_KXN ? TW_DIM_K : TW_DIM_N;
   made.axes.data.type = type;
   return made;
 }
@@ -292,9 +294,10 @@ const size_t tw_generated_packer_count =
     sizeof tw_generated_packers / sizeof tw_generated_packers[0];
 
 const tw_source tw_generated_sources[] = {
-    source("nxk", TW_S4),          source("nxk", TW_F32),         source("kxn", TW_S4),
-    source("q4_0", TW_S4, 32, 18), source("q8_0", TW_S8, 32, 34), source("nxk_bf16", TW_BF16),
-    source("q4_1", TW_S4, 32, 20), source("nbits", TW_S4)};
+    source(TW_NXK, "nxk", TW_S4),           source(TW_NXK, "nxk", TW_F32),
+    source(TW_KXN, "kxn", TW_S4),           source(TW_Q4_0, "q4_0", TW_S4, 32, 18),
+    source(TW_Q8_0, "q8_0", TW_S8, 32, 34), source(TW_NXK_BF16, "nxk_bf16", TW_BF16),
+    source(TW_Q4_1, "q4_1", TW_S4, 32, 20), source(TW_NBITS, "nbits", TW_S4)};
 const size_t tw_generated_source_count =
     sizeof tw_generated_sources / sizeof tw_generated_sources[0];
 

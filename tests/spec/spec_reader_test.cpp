@@ -207,8 +207,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
   EXPECT_EQ(
       error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
       "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
-      "qsi8d32, qsi2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai4c32, qai8c32, qmi4c32, qmi4k32, f32, "
-      "f16, bf16");
+      "qsi8d32, qsi2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai4c32, qai8c32, qmi4c32, qmi4k32, "
+      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, f32, f16, bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");

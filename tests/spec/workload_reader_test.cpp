@@ -100,6 +100,8 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p_qsi8c32p, "
       "matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p_qai8c32p, "
       "matmul_clamp_f32_qsi8d32p_qmi4c32p, matmul_clamp_f32_qsi8d32p_qmi4k32p, "
+      "matmul_clamp_f32_qsi8d32p_qsi5c32p, matmul_clamp_f32_qsi8d32p_qmi5c32p, "
+      "matmul_clamp_f32_qsi8d32p_qmi5k32p, matmul_clamp_f32_qsi8d32p_qsi6k16p, "
       "matmul_clamp_f32_f32_qsi4cxp, matmul_clamp_f32_f32_qsi8cxp, "
       "matmul_clamp_f32_f32_qsi4c32p, matmul_clamp_f32_f32_qsi8c32p, "
       "matmul_clamp_f32_f32_qai4c32p, matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f32p, "

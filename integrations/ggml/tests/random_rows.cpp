@@ -1,26 +1,51 @@
 #include "random_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "reference/half_reference.h"
 
 namespace tw {
+
+/// Types with blocks.
+struct BlockType {
+  StoredType number;
+  const char* name;
+  size_t first, end;  ///< bytes of a block that are bits of codes
+
+  [[nodiscard]] const test::GgmlType& blocks() const { return *test::find_ggml(name); }
+};
+
 namespace {
 
-constexpr size_t kBlock = 32;
-constexpr size_t kScaleBytes = 2;
-constexpr size_t kSuperBlock = 256, kSuperBlockBytes = 144;
+constexpr BlockType block_types[] = {
+    {StoredType::q4_0, "q4_0", 2, 18},   {StoredType::q4_1, "q4_1", 4, 20},
+    {StoredType::q5_0, "q5_0", 2, 22},   {StoredType::q5_1, "q5_1", 4, 24},
+    {StoredType::q8_0, "q8_0", 2, 34},   {StoredType::q4_k, "q4_k", 16, 144},
+    {StoredType::q5_k, "q5_k", 16, 176}, {StoredType::q6_k, "q6_k", 0, 192},
+};
 constexpr size_t kBell = 4096;
 
-size_t bytes_of_codes(StoredType type) {
-  return type == StoredType::q8_0 ? kBlock : kBlock / 2;
+/// null: it has no blocks.
+const BlockType* find_block_type(StoredType number) {
+  const auto* found = std::find_if(std::begin(block_types), std::end(block_types),
+                                   [&](const BlockType& type) { return type.number == number; });
+  return found != std::end(block_types) ? found : nullptr;
 }
 
-/// A scale, and of Q4_1 a minimum behind it.
-size_t bytes_before_codes(StoredType type) {
-  return type == StoredType::q4_1 ? 2 * kScaleBytes : kScaleBytes;
+/// That a scale has; others have less than twice as many.
+int fewest_steps(const test::GgmlType& type) {
+  return type.minimums ? 32 : 64;
+}
+
+/// Root mean square of evenly spread codes less their bias, where minimums take that away.
+float size_of_codes(const test::GgmlType& type) {
+  const int codes = type.bits() == 8 ? 255 : 1 << type.bits();  // Q8_0 has no -128
+  const float spread = static_cast<float>(codes * codes - 1) / 12;
+  return std::sqrt(spread + (type.minimums || type.bits() == 8 ? 0 : 0.25F));
 }
 
 /// Scales around the one that gives codes of `size_of_codes` the size `size`. As in files that ggml
@@ -36,22 +61,24 @@ ScaleTable scale_table(float size_of_codes, float size) {
   return table;
 }
 
-/// Minimums with which codes from 0 to 15 have no bias.
-ScaleTable minimum_table(const ScaleTable& scales) {
+/// Minimums with which codes from 0 on have no bias. Those in steps, as many as of the scale, are
+/// taken away.
+ScaleTable minimum_table(const test::GgmlType& type, const ScaleTable& scales) {
+  const float middle = static_cast<float>((1 << type.bits()) - 1) / 2;
   ScaleTable table;
   for (size_t i = 0; i < table.size(); ++i) {
-    table[i] = test::half_bits(-7.5F * test::half_value(scales[i]));
+    table[i] = test::half_bits((type.steps() ? middle : -middle) * test::half_value(scales[i]));
   }
   return table;
 }
 
 }  // namespace
 
-size_t stored_bytes(StoredType type, size_t values) {
-  if (type == StoredType::f32) return values * 4;
-  if (type == StoredType::f16) return values * 2;
-  if (type == StoredType::q4_k) return values / kSuperBlock * kSuperBlockBytes;
-  return values / kBlock * (bytes_before_codes(type) + bytes_of_codes(type));
+size_t stored_bytes(StoredType number, size_t values) {
+  if (const BlockType* type = find_block_type(number)) {
+    return values / type->blocks().values * type->blocks().bytes;
+  }
+  return values * (number == StoredType::f32 ? 4 : 2);
 }
 
 // Sums of twelve uniform values are as good as normal here, and the same with every library.
@@ -72,63 +99,53 @@ uint64_t RandomRows::next() {
   return mixed ^ mixed >> 31;
 }
 
-void RandomRows::fill(StoredType type, float size, std::vector<uint8_t>& values) {
-  if (type == StoredType::q4_0) {
-    fill_blocks(type, std::sqrt(21.5F), size, values);
-  } else if (type == StoredType::q4_1) {
-    fill_blocks(type, std::sqrt(21.25F), size, values);
-  } else if (type == StoredType::q4_k) {
-    fill_super_blocks(size, values);
-  } else if (type == StoredType::q8_0) {
-    fill_blocks(type, std::sqrt(127.0F * 128.0F / 3.0F), size, values);
+void RandomRows::fill(StoredType number, float size, std::vector<uint8_t>& values) {
+  if (const BlockType* type = find_block_type(number)) {
+    fill_blocks(*type, size, values);
   } else {
-    fill_floats(type, size, values);
+    fill_floats(number, size, values);
   }
 }
 
-void RandomRows::fill_blocks(StoredType type, float size_of_codes, float size,
-                             std::vector<uint8_t>& values) {
-  const auto scales = scale_table(size_of_codes, size);
-  const auto minimums = minimum_table(scales);
-  const size_t before = bytes_before_codes(type), codes = bytes_of_codes(type);
-  for (size_t at = 0; at < values.size(); at += before + codes) {
+void RandomRows::fill_blocks(const BlockType& type, float size, std::vector<uint8_t>& values) {
+  const test::GgmlType& blocks = type.blocks();
+  const float steps = blocks.steps() ? 1.5F * static_cast<float>(fewest_steps(blocks)) : 1;
+  const auto scales = scale_table(size_of_codes(blocks) * steps, size);
+  const auto minimums = minimum_table(blocks, scales);
+  for (size_t at = 0; at < values.size(); at += blocks.bytes) {
+    const test::GgmlBlock block(blocks, &values[at]);
     const size_t which = next() % scales.size();
-    std::memcpy(&values[at], &scales[which], kScaleBytes);
-    if (type == StoredType::q4_1) {
-      std::memcpy(&values[at + kScaleBytes], &minimums[which], kScaleBytes);
-    }
-    for (size_t code = 0; code < codes; code += sizeof(uint64_t)) {
+    std::memcpy(block.d_at(), &scales[which], sizeof scales[which]);
+    if (blocks.minimums) std::memcpy(block.m_at(), &minimums[which], sizeof minimums[which]);
+    if (blocks.steps()) fill_steps(blocks, block);
+    for (size_t code = at + type.first; code < at + type.end; code += sizeof(uint64_t)) {
       const uint64_t bits = next();
-      std::memcpy(&values[at + before + code], &bits, sizeof bits);
+      std::memcpy(&values[code], &bits, std::min(sizeof bits, at + type.end - code));
     }
-    if (codes < kBlock) continue;
-    for (size_t code = 0; code < codes; ++code) {  // Q8_0 has no -128
-      uint8_t& byte = values[at + before + code];
-      if (byte == 0x80) byte = 0;
+    if (blocks.bits() < 8) continue;
+    for (size_t code = at + type.first; code < at + type.end; ++code) {  // Q8_0 has no -128
+      if (values[code] == 0x80) values[code] = 0;
     }
   }
 }
 
-/// Scales of 32 to 63 steps. A minimum is as many as its scale, each worth 7.5 of those, so that
-/// codes have no bias.
-void RandomRows::fill_super_blocks(float size, std::vector<uint8_t>& values) {
-  const auto steps = scale_table(std::sqrt(21.25F) * 48, size);
-  for (size_t at = 0; at < values.size(); at += kSuperBlockBytes) {
-    const uint16_t step = steps[next() % steps.size()];
-    const uint16_t minimum_step = test::half_bits(7.5F * test::half_value(step));
-    std::memcpy(&values[at], &step, sizeof step);
-    std::memcpy(&values[at + 2], &minimum_step, sizeof minimum_step);
-    uint64_t numbers = next();
-    for (size_t i = 0; i < 4; ++i, numbers >>= 10) {
-      const uint64_t first = numbers & 31, last = numbers >> 5 & 15;
-      // 6 bits of the first four blocks, whose top bits are the last four's: 2 of 3.
-      values[at + 4 + i] = values[at + 8 + i] = static_cast<uint8_t>(32 + first + 128);
-      values[at + 12 + i] = static_cast<uint8_t>(last * 17);
+/// Minimums are as many steps as scales.
+void RandomRows::fill_steps(const test::GgmlType& type, test::GgmlBlock block) {
+  const int fewest = fewest_steps(type);
+  uint64_t bits = next();
+  if (!type.minimums) {
+    for (size_t part = 0; part < 16; ++part, bits >>= 8) {
+      if (part == 8) bits = next();
+      const int number = fewest + static_cast<int>(bits & 63);
+      block.set_scale(part, (bits & 64) != 0 ? -number : number);
     }
-    for (size_t code = 16; code < kSuperBlockBytes; code += sizeof(uint64_t)) {
-      const uint64_t bits = next();
-      std::memcpy(&values[at + code], &bits, sizeof bits);
-    }
+    return;
+  }
+  for (size_t i = 0; i < 8; ++i, bits >>= 5) {
+    const size_t part = i / 2 + i % 2 * 4;
+    const int number = fewest + static_cast<int>(bits & (part < 4 ? 31 : 15));
+    block.set_scale(part, number);
+    block.set_minimum(part, number);
   }
 }
 

@@ -6,13 +6,28 @@
 #include <string>
 #include <vector>
 
+#include "reference/ggml_blocks.h"
+
 namespace tw {
 
-/// F32, F16, Q8_0, Q4_0, Q4_1 and Q4_K, by their numbers in GGUF files.
-enum class StoredType : uint32_t { f32 = 0, f16 = 1, q4_0 = 2, q4_1 = 3, q8_0 = 8, q4_k = 12 };
+/// By their numbers in GGUF files.
+enum class StoredType : uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14
+};
+
+struct BlockType;
 
 /// Bytes of so many values: whole blocks of 32, or of 256, where the type has blocks.
-size_t stored_bytes(StoredType type, size_t values);
+size_t stored_bytes(StoredType number, size_t values);
 
 /// Gives the same rows on every machine.
 class RandomRows {
@@ -20,12 +35,12 @@ class RandomRows {
   explicit RandomRows(uint64_t seed);
 
   /// Fills `values` with some whose root mean square is `size`; quicker for many at once.
-  void fill(StoredType type, float size, std::vector<uint8_t>& values);
+  void fill(StoredType number, float size, std::vector<uint8_t>& values);
 
  private:
   uint64_t next();
-  void fill_blocks(StoredType type, float size_of_codes, float size, std::vector<uint8_t>& values);
-  void fill_super_blocks(float size, std::vector<uint8_t>& values);
+  void fill_blocks(const BlockType& type, float size, std::vector<uint8_t>& values);
+  void fill_steps(const test::GgmlType& type, test::GgmlBlock block);
   void fill_floats(StoredType type, float size, std::vector<uint8_t>& values);
 
   uint64_t state_;

@@ -33,9 +33,32 @@ const std::map<std::string, Shape> shapes = {
     {"tiny-moe", {2, 160, 5, 1, 96, 1003, 4}},
     {"542m", {8, 2048, 32, 32, 5632, 32000}},
 };
-const std::map<std::string, StoredType> types = {
-    {"q4_0", StoredType::q4_0}, {"q4_1", StoredType::q4_1}, {"q4_k", StoredType::q4_k},
-    {"q8_0", StoredType::q8_0}, {"f16", StoredType::f16},   {"f32", StoredType::f32}};
+/// Of weights: what llama-quantize makes of the output's, and of attn_v and ffn_down in the layers
+/// with has_more(), and what of the others.
+struct Types {
+  StoredType others;
+  StoredType more = others;
+};
+const std::map<std::string, Types> types = {
+    {"q4_0", {StoredType::q4_0}},
+    {"q4_1", {StoredType::q4_1}},
+    {"q5_0", {StoredType::q5_0}},
+    {"q5_1", {StoredType::q5_1}},
+    {"q8_0", {StoredType::q8_0}},
+    {"q4_k", {StoredType::q4_k}},
+    {"q5_k", {StoredType::q5_k}},
+    {"q6_k", {StoredType::q6_k}},
+    {"q4_k_m", {StoredType::q4_k, StoredType::q6_k}},
+    {"q5_k_m", {StoredType::q5_k, StoredType::q6_k}},
+    {"f16", {StoredType::f16}},
+    {"f32", {StoredType::f32}},
+};
+
+/// Those are the first and last eighth, and each third between.
+bool has_more(uint32_t layer, uint32_t layers) {
+  const uint32_t first = layers / 8;
+  return layer < first || layer >= 7 * layers / 8 || (layer - first) % 3 == 2;
+}
 
 /// Seeds were searched with ggml's own path alone: with these, the likeliest of the first words
 /// that `greedy` writes is at least a tenth of the logits' size ahead of the next one (542m: 0.06
@@ -79,21 +102,22 @@ Tensor weight(const std::string& name, StoredType type, std::vector<uint64_t> si
 }
 
 void add_feed_forward(std::vector<Tensor>& tensors, const std::string& layer, const Shape& shape,
-                      StoredType type) {
+                      StoredType type, StoredType down) {
   const uint64_t width = shape.width, inner = shape.feed_forward, experts = shape.experts;
   if (experts == 0) {
     tensors.push_back(weight(layer + "ffn_gate", type, {width, inner}));
     tensors.push_back(weight(layer + "ffn_up", type, {width, inner}));
-    tensors.push_back(weight(layer + "ffn_down", type, {inner, width}, kLayerGain));
+    tensors.push_back(weight(layer + "ffn_down", down, {inner, width}, kLayerGain));
     return;
   }
   tensors.push_back(weight(layer + "ffn_gate_inp", StoredType::f32, {width, experts}));
   tensors.push_back(weight(layer + "ffn_gate_exps", type, {width, inner, experts}));
   tensors.push_back(weight(layer + "ffn_up_exps", type, {width, inner, experts}));
-  tensors.push_back(weight(layer + "ffn_down_exps", type, {inner, width, experts}, kLayerGain));
+  tensors.push_back(weight(layer + "ffn_down_exps", down, {inner, width, experts}, kLayerGain));
 }
 
-std::vector<Tensor> tensors_of(const Shape& shape, StoredType type) {
+std::vector<Tensor> tensors_of(const Shape& shape, const Types& of) {
+  const StoredType type = of.others;
   const uint64_t width = shape.width;
   const uint64_t kv = width / shape.heads * shape.kv_heads;
   const auto norm = [&](const std::string& name) {
@@ -102,18 +126,19 @@ std::vector<Tensor> tensors_of(const Shape& shape, StoredType type) {
   std::vector<Tensor> tensors = {{"token_embd.weight", {width, shape.vocabulary}, type, 0.5F},
                                  norm("output_norm")};
   // A token that is no word never wins, so that the text shows which ones did.
-  Tensor output = weight("output", type, {width, shape.vocabulary});
+  Tensor output = weight("output", of.more, {width, shape.vocabulary});
   output.zeros = kFirstWord;
   tensors.push_back(output);
   for (uint32_t i = 0; i < shape.layers; ++i) {
     const std::string layer = "blk." + std::to_string(i) + ".";
+    const StoredType more = has_more(i, shape.layers) ? of.more : type;
     tensors.push_back(norm(layer + "attn_norm"));
     tensors.push_back(weight(layer + "attn_q", type, {width, width}));
     tensors.push_back(weight(layer + "attn_k", type, {width, kv}));
-    tensors.push_back(weight(layer + "attn_v", type, {width, kv}));
+    tensors.push_back(weight(layer + "attn_v", more, {width, kv}));
     tensors.push_back(weight(layer + "attn_output", type, {width, width}, kLayerGain));
     tensors.push_back(norm(layer + "ffn_norm"));
-    add_feed_forward(tensors, layer, shape, type);
+    add_feed_forward(tensors, layer, shape, type, more);
   }
   return tensors;
 }
@@ -233,9 +258,8 @@ void write_values(NewFile& file, const Tensor& tensor, RandomRows& random) {
 
 void write_model(const std::string& name, const std::string& type_name, const std::string& path) {
   const Shape& shape = shapes.at(name);
-  const StoredType type = types.at(type_name);
   const auto seed = seeds.find(name + " " + type_name);
-  const std::vector<Tensor> tensors = tensors_of(shape, type);
+  const std::vector<Tensor> tensors = tensors_of(shape, types.at(type_name));
   NewFile file(path);
   const std::string head = header(name, shape, tensors);
   file.write(head.data(), head.size());
@@ -253,7 +277,9 @@ int main(int argc, char** argv) {
   app.add_option("shape", shape, "tiny, tiny-256 (for types of super-blocks), tiny-moe or 542m")
       ->required()
       ->check(CLI::IsMember(tw::shapes));
-  app.add_option("type", type, "of its weights: q4_0, q4_1, q4_k, q8_0, f16 or f32")
+  app.add_option("type", type,
+                 "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, f16, f32, or "
+                 "llama-quantize's mixtures q4_k_m and q5_k_m")
       ->required()
       ->check(CLI::IsMember(tw::types));
   app.add_option("file", file, "the GGUF file")->required();

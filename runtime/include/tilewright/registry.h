@@ -47,7 +47,8 @@ typedef enum tw_type {
   TW_S8,
   TW_U8,
   TW_S4, /* of weights only: two to a byte */
-  TW_S2  /* likewise four */
+  TW_S2, /* likewise four */
+  TW_S1  /* likewise eight */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
@@ -91,7 +92,9 @@ typedef struct tw_field {
 /* Weights, packed or as a source has them. */
 typedef struct tw_axes {
   tw_axis rows; /* panels, or a source's rows: their stride is whatever is packed, or given */
-  tw_field data, scales, minimums, bias;
+  tw_field data;
+  tw_field tops; /* bits of codes above those in `data` */
+  tw_field scales, minimums, bias;
   tw_field zero_points; /* of columns */
   /* Blocks whose scales and minimums are whole numbers: those are worth number * scale step and
    * -number * minimum step. A source may keep bits above those of `scales` and `minimums`
@@ -100,9 +103,29 @@ typedef struct tw_axes {
   tw_field scale_tops, minimum_tops;
 } tw_axes;
 
+/* How weights come. */
+typedef enum tw_rhs_order {
+  TW_NXK,  /* a source row holds the k values of one output column */
+  TW_KXN,  /* a source row holds one value of each of the n output columns */
+  TW_Q4_0, /* n rows of ggml's blocks of 32 values: a scale of f16 and 16 bytes, whose low nibbles
+             are values 0 to 15 and whose high ones are values 16 to 31 of the block, code + 8 */
+  TW_Q8_0, /* likewise with 32 bytes, int8_t */
+  TW_NXK_BF16, /* n rows of k values of bf16 */
+  TW_Q4_1, /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
+              codes 0 to 15 */
+  TW_NBITS, /* ONNX Runtime's MatMulNBits of 4 or 8 bits: n rows of k codes + 8 (+ 128), and zero
+               points likewise: see tw_rhs_source */
+  TW_Q4_K, /* n rows of ggml's super-blocks of 256 values, 144 bytes each, as its files have them */
+  TW_Q5_0, /* as TW_Q4_0, with the codes' fifth bits before them, code + 16; 22 bytes */
+  TW_Q5_1, /* as TW_Q4_1, likewise, codes 0 to 31; 24 bytes */
+  TW_Q5_K, /* as TW_Q4_K, 176 bytes */
+  TW_Q6_K  /* as TW_Q4_K, 210 bytes */
+} tw_rhs_order;
+
 /* What packers of weights read. Those of one name differ in what their values are. */
 typedef struct tw_source {
   const char* name;   /* as packers' rows have it */
+  tw_rhs_order order; /* likewise */
   size_t block;       /* values of k that stand together with a scale; 0: scales are elsewhere */
   size_t block_bytes; /* from one such block to the next one */
   tw_axes axes;

@@ -235,20 +235,6 @@ TW_API tw_status tw_plan_tuning(const tw_plan* plan, size_t m, tw_tuning* tuning
 
 /* ---- pack the weights (rhs) ---- */
 
-typedef enum tw_rhs_order {
-  TW_NXK,  /* a source row holds the k values of one output column */
-  TW_KXN,  /* a source row holds one value of each of the n output columns */
-  TW_Q4_0, /* n rows of ggml's blocks of 32 values: a scale of f16 and 16 bytes, whose low nibbles
-             are values 0 to 15 and whose high ones are values 16 to 31 of the block, code + 8 */
-  TW_Q8_0, /* likewise with 32 bytes, int8_t */
-  TW_NXK_BF16, /* n rows of k values of bf16 */
-  TW_Q4_1, /* as TW_Q4_0, with a minimum of f16 behind the scale: values are scale * code + minimum,
-              codes 0 to 15 */
-  TW_NBITS, /* ONNX Runtime's MatMulNBits of 4 or 8 bits: n rows of k codes + 8 (+ 128), and zero
-               points likewise: see below */
-  TW_Q4_K /* n rows of ggml's super-blocks of 256 values, 144 bytes each, as its files have them */
-} tw_rhs_order;
-
 /* Codes of 4 bits are two to a byte, the first in the low nibble (rows start at whole bytes), codes
  * of 2 bits four, from the lowest bits on; codes of 8 bits are int8_t. Floats: the values. Others:
  * as above; where the layout is of floats they are converted to those. */
