@@ -22,13 +22,13 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (b7b431b9bbba3728)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (d3276d95309566e6)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7f33795a81b5e9af)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (76260fa8b1f4769f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (7a64c453bee1782e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7583da0b7de61005)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (432744ce48968a9e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (4f2f1e9c178c2a11)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (da607aa3161f3395)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (5ce2c3d6b92579e8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
@@ -1771,6 +1771,30 @@ static const tw_axis axes_306[] = {
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_307[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_308[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_309[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_310[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_311[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -1778,23 +1802,23 @@ static const tw_axis axes_307[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_308[] = {
+static const tw_axis axes_312[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_309[] = {
+static const tw_axis axes_313[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_310[] = {
+static const tw_axis axes_314[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_311[] = {
+static const tw_axis axes_315[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
@@ -1802,7 +1826,7 @@ static const tw_axis axes_311[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_312[] = {
+static const tw_axis axes_316[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -1810,89 +1834,89 @@ static const tw_axis axes_312[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_313[] = {
+static const tw_axis axes_317[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_314[] = {
+static const tw_axis axes_318[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_315[] = {
+static const tw_axis axes_319[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_316[] = {
+static const tw_axis axes_320[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_317[] = {
+static const tw_axis axes_321[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_318[] = {
+static const tw_axis axes_322[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_319[] = {
+static const tw_axis axes_323[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_320[] = {
+static const tw_axis axes_324[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_321[] = {
+static const tw_axis axes_325[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_322[] = {
+static const tw_axis axes_326[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_323[] = {
+static const tw_axis axes_327[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_324[] = {
+static const tw_axis axes_328[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_325[] = {
+static const tw_axis axes_329[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_326[] = {
+static const tw_axis axes_330[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_327[] = {
+static const tw_axis axes_331[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
@@ -1900,23 +1924,23 @@ static const tw_axis axes_327[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_328[] = {
+static const tw_axis axes_332[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_329[] = {
+static const tw_axis axes_333[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_330[] = {
+static const tw_axis axes_334[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_331[] = {
+static const tw_axis axes_335[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -1924,23 +1948,23 @@ static const tw_axis axes_331[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_332[] = {
+static const tw_axis axes_336[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_333[] = {
+static const tw_axis axes_337[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_334[] = {
+static const tw_axis axes_338[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_335[] = {
+static const tw_axis axes_339[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -1948,23 +1972,23 @@ static const tw_axis axes_335[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_336[] = {
+static const tw_axis axes_340[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_337[] = {
+static const tw_axis axes_341[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_338[] = {
+static const tw_axis axes_342[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_339[] = {
+static const tw_axis axes_343[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -1972,30 +1996,30 @@ static const tw_axis axes_339[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_340[] = {
+static const tw_axis axes_344[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_341[] = {
+static const tw_axis axes_345[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_342[] = {
+static const tw_axis axes_346[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_343[] = {
+static const tw_axis axes_347[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_344[] = {
+static const tw_axis axes_348[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2003,479 +2027,479 @@ static const tw_axis axes_344[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_345[] = {
+static const tw_axis axes_349[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_346[] = {
+static const tw_axis axes_350[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_347[] = {
+static const tw_axis axes_351[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_348[] = {
+static const tw_axis axes_352[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_349[] = {
+static const tw_axis axes_353[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_350[] = {
+static const tw_axis axes_354[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_351[] = {
+static const tw_axis axes_355[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_352[] = {
+static const tw_axis axes_356[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_353[] = {
+static const tw_axis axes_357[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_354[] = {
+static const tw_axis axes_358[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_355[] = {
+static const tw_axis axes_359[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_356[] = {
+static const tw_axis axes_360[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_357[] = {
+static const tw_axis axes_361[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_358[] = {
+static const tw_axis axes_362[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_359[] = {
+static const tw_axis axes_363[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_360[] = {
+static const tw_axis axes_364[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_361[] = {
+static const tw_axis axes_365[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_362[] = {
+static const tw_axis axes_366[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_363[] = {
+static const tw_axis axes_367[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_364[] = {
+static const tw_axis axes_368[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_365[] = {
+static const tw_axis axes_369[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_370[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_371[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_372[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_373[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_374[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_375[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_376[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_377[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_375[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_376[] = {
+static const tw_axis axes_380[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_377[] = {
+static const tw_axis axes_381[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_378[] = {
+static const tw_axis axes_382[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_379[] = {
+static const tw_axis axes_383[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_380[] = {
+static const tw_axis axes_384[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_381[] = {
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_382[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_383[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_384[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_385[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_386[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_387[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_388[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_389[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_390[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_391[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_392[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_393[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_394[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_395[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_396[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_397[] = {
+static const tw_axis axes_401[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_398[] = {
+static const tw_axis axes_402[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_399[] = {
+static const tw_axis axes_403[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_400[] = {
+static const tw_axis axes_404[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_401[] = {
+static const tw_axis axes_405[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_402[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_403[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_404[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_405[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-};
 static const tw_axis axes_406[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
-    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_407[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_408[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_409[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_410[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_411[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_409[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_410[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_411[] = {
+static const tw_axis axes_415[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_412[] = {
+static const tw_axis axes_416[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_413[] = {
+static const tw_axis axes_417[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_414[] = {
+static const tw_axis axes_418[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_415[] = {
+static const tw_axis axes_419[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_416[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_417[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_418[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_419[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_420[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_421[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_422[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-};
-static const tw_axis axes_423[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_424[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
-};
 static const tw_axis axes_425[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_426[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
 };
 static const tw_axis axes_427[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_428[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
+};
+static const tw_axis axes_429[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_430[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+};
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_432[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_432[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_433[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
-};
-static const tw_axis axes_434[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-};
-static const tw_axis axes_435[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
 static const tw_axis axes_436[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_437[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
 static const tw_axis axes_438[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
+};
+static const tw_axis axes_439[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_440[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+};
+static const tw_axis axes_441[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+};
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_440[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_441[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_442[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_443[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_444[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_445[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_446[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_447[] = {
+static const tw_axis axes_451[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
 
@@ -14501,22 +14525,22 @@ static const tw_layout layout_390 = {
 };
 
 static const tw_axes layout_391_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_307, 6, 1, 8, NULL, 0},
-    {TW_S1, {5120, 0}, axes_308, 5, 1, 0, NULL, 0},
-    {TW_S8, {6144, 0}, axes_309, 3, 1, 0, NULL, 0},
-    {TW_S8, {6400, 0}, axes_309, 3, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_307, 6, 1, 8, NULL, 0},
+    {TW_S1, {2560, 0}, axes_308, 5, 1, 0, NULL, 0},
+    {TW_S8, {3072, 0}, axes_309, 3, 1, 0, NULL, 0},
+    {TW_S8, {3200, 0}, axes_309, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_310, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_310, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_310, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_391 = {
-    .id = UINT64_C(0x3f452508f9cb7adc),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 32,
+    .id = UINT64_C(0x0ada6be4eaf7286e),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
@@ -14536,22 +14560,22 @@ static const tw_layout layout_391 = {
 };
 
 static const tw_axes layout_392_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_311, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_312, 6, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_301, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_301, 3, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {1024, 0}, axes_311, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_312, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_313, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_313, 3, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_302, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_314, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_314, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_392 = {
-    .id = UINT64_C(0xf9928e2c411f6f8f),
-    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
-    .panel = 4,
+    .id = UINT64_C(0x3f452508f9cb7adc),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 32,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
@@ -14570,7 +14594,42 @@ static const tw_layout layout_392 = {
     .type = TW_S4,
 };
 
+static const tw_axes layout_393_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_315, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_316, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
 static const tw_layout layout_393 = {
+    .id = UINT64_C(0xf9928e2c411f6f8f),
+    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 52,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_393_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_394 = {
     .id = UINT64_C(0xc4f05add2cb7866c),
     .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 0,
@@ -14592,7 +14651,7 @@ static const tw_layout layout_393 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_394 = {
+static const tw_layout layout_395 = {
     .id = UINT64_C(0x3a019b708569b653),
     .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 0,
@@ -14614,7 +14673,7 @@ static const tw_layout layout_394 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_395 = {
+static const tw_layout layout_396 = {
     .id = UINT64_C(0xcd6da654a4c8ad7a),
     .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 0,
@@ -14636,7 +14695,7 @@ static const tw_layout layout_395 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_396 = {
+static const tw_layout layout_397 = {
     .id = UINT64_C(0x152c845d0c814c5a),
     .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 0,
@@ -14658,7 +14717,7 @@ static const tw_layout layout_396 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_397 = {
+static const tw_layout layout_398 = {
     .id = UINT64_C(0x4077f3fdb721daa7),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -14680,11 +14739,11 @@ static const tw_layout layout_397 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_398_axes = {
+static const tw_axes layout_399_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_313, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_314, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_315, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_317, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_318, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_319, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14693,45 +14752,10 @@ static const tw_axes layout_398_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_398 = {
+static const tw_layout layout_399 = {
     .id = UINT64_C(0x562549297b1d82e2),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_398_axes,
-    .type = TW_S4,
-};
-
-static const tw_axes layout_399_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_316, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_317, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_318, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_399 = {
-    .id = UINT64_C(0x78eee0a74f5fd7fb),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -14751,12 +14775,12 @@ static const tw_layout layout_399 = {
 };
 
 static const tw_axes layout_400_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_319, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_320, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_321, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_320, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_321, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_322, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14764,9 +14788,9 @@ static const tw_axes layout_400_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_400 = {
-    .id = UINT64_C(0x5621a86a723b17f1),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 32,
+    .id = UINT64_C(0x78eee0a74f5fd7fb),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -14786,6 +14810,28 @@ static const tw_layout layout_400 = {
 };
 
 static const tw_layout layout_401 = {
+    .id = UINT64_C(0x597e3722806436ba),
+    .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
+    .panel = 2,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_402 = {
     .id = UINT64_C(0x0244868812cc46dc),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 4,
@@ -14807,11 +14853,46 @@ static const tw_layout layout_401 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_402_axes = {
+static const tw_axes layout_403_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_323, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_324, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_325, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_403 = {
+    .id = UINT64_C(0x5621a86a723b17f1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_403_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_404_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_322, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_323, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_324, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_326, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_327, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_328, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14820,7 +14901,7 @@ static const tw_axes layout_402_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_402 = {
+static const tw_layout layout_404 = {
     .id = UINT64_C(0x719b1dd4e5bfe36e),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 8,
@@ -14838,11 +14919,11 @@ static const tw_layout layout_402 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_402_axes,
+    .axes = &layout_404_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_403 = {
+static const tw_layout layout_405 = {
     .id = UINT64_C(0x0f79dc4fd198f69e),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -14864,11 +14945,11 @@ static const tw_layout layout_403 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_404_axes = {
+static const tw_axes layout_406_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_325, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_326, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_315, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_329, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_330, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_319, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14877,7 +14958,7 @@ static const tw_axes layout_404_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_404 = {
+static const tw_layout layout_406 = {
     .id = UINT64_C(0x101e1596383ffc36),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -14895,11 +14976,11 @@ static const tw_layout layout_404 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_404_axes,
+    .axes = &layout_406_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_405 = {
+static const tw_layout layout_407 = {
     .id = UINT64_C(0x5d153084e94eb9bc),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -14921,7 +15002,7 @@ static const tw_layout layout_405 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_406 = {
+static const tw_layout layout_408 = {
     .id = UINT64_C(0x90941a0458714f11),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 1,
@@ -14943,93 +15024,23 @@ static const tw_layout layout_406 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_407_axes = {
+static const tw_axes layout_409_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_327, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_328, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_329, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_331, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_332, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_333, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_330, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_407 = {
-    .id = UINT64_C(0x09b6e6aa512d26d7),
-    .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_407_axes,
-    .type = TW_S4,
-};
-
-static const tw_axes layout_408_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_331, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_332, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_333, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_334, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_408 = {
-    .id = UINT64_C(0x83cbfd82ef1a6790),
-    .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_408_axes,
-    .type = TW_S4,
-};
-
-static const tw_axes layout_409_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_335, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_336, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_337, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_338, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
 static const tw_layout layout_409 = {
-    .id = UINT64_C(0x5fab4e45635ade8e),
-    .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 32,
+    .id = UINT64_C(0x09b6e6aa512d26d7),
+    .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
@@ -15048,7 +15059,64 @@ static const tw_layout layout_409 = {
     .type = TW_S4,
 };
 
+static const tw_axes layout_410_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_335, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_336, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_337, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_338, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
 static const tw_layout layout_410 = {
+    .id = UINT64_C(0x83cbfd82ef1a6790),
+    .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_410_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_411 = {
+    .id = UINT64_C(0x3acb7ca4bebc01f4),
+    .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
+    .panel = 2,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_412 = {
     .id = UINT64_C(0x8e922a8be16f752a),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 4,
@@ -15070,20 +15138,55 @@ static const tw_layout layout_410 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_411_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_339, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_340, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_341, 3, 1, 0, NULL, 0},
+static const tw_axes layout_413_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_339, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_340, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_341, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F16, {0, 0}, axes_342, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_411 = {
+static const tw_layout layout_413 = {
+    .id = UINT64_C(0x5fab4e45635ade8e),
+    .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_413_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_414_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_343, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_344, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_345, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_414 = {
     .id = UINT64_C(0x021482e569596a93),
     .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -15101,11 +15204,11 @@ static const tw_layout layout_411 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_411_axes,
+    .axes = &layout_414_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_412 = {
+static const tw_layout layout_415 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -15127,20 +15230,20 @@ static const tw_layout layout_412 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_413_axes = {
+static const tw_axes layout_416_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_343, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_344, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_329, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_347, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_348, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_333, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_330, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_334, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_413 = {
+static const tw_layout layout_416 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -15158,11 +15261,11 @@ static const tw_layout layout_413 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_413_axes,
+    .axes = &layout_416_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_414 = {
+static const tw_layout layout_417 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -15184,11 +15287,11 @@ static const tw_layout layout_414 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_415_axes = {
+static const tw_axes layout_418_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_345, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15197,7 +15300,7 @@ static const tw_axes layout_415_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_415 = {
+static const tw_layout layout_418 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15215,15 +15318,15 @@ static const tw_layout layout_415 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_415_axes,
+    .axes = &layout_418_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_416_axes = {
+static const tw_axes layout_419_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_347, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_351, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_348, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_352, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15232,7 +15335,7 @@ static const tw_axes layout_416_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_416 = {
+static const tw_layout layout_419 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -15250,11 +15353,11 @@ static const tw_layout layout_416 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_416_axes,
+    .axes = &layout_419_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_417 = {
+static const tw_layout layout_420 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -15276,11 +15379,11 @@ static const tw_layout layout_417 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_418_axes = {
+static const tw_axes layout_421_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_353, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_354, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15289,7 +15392,7 @@ static const tw_axes layout_418_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_418 = {
+static const tw_layout layout_421 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -15307,11 +15410,11 @@ static const tw_layout layout_418 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_418_axes,
+    .axes = &layout_421_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_419 = {
+static const tw_layout layout_422 = {
     .id = UINT64_C(0xd13fd369bd525758),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15333,11 +15436,11 @@ static const tw_layout layout_419 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_420_axes = {
+static const tw_axes layout_423_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_351, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_355, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_352, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_356, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15346,7 +15449,7 @@ static const tw_axes layout_420_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_420 = {
+static const tw_layout layout_423 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -15364,11 +15467,11 @@ static const tw_layout layout_420 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_420_axes,
+    .axes = &layout_423_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_421 = {
+static const tw_layout layout_424 = {
     .id = UINT64_C(0xab4238c21b4c9fa5),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 4,
@@ -15390,7 +15493,7 @@ static const tw_layout layout_421 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_422 = {
+static const tw_layout layout_425 = {
     .id = UINT64_C(0x5103ca4845a0de6c),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15412,11 +15515,11 @@ static const tw_layout layout_422 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_423_axes = {
+static const tw_axes layout_426_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_353, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_357, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15425,7 +15528,7 @@ static const tw_axes layout_423_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_423 = {
+static const tw_layout layout_426 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15443,11 +15546,11 @@ static const tw_layout layout_423 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_423_axes,
+    .axes = &layout_426_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_424 = {
+static const tw_layout layout_427 = {
     .id = UINT64_C(0xd35419816429f56f),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -15469,11 +15572,11 @@ static const tw_layout layout_424 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_425_axes = {
+static const tw_axes layout_428_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_354, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_358, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15482,7 +15585,7 @@ static const tw_axes layout_425_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_425 = {
+static const tw_layout layout_428 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -15500,15 +15603,15 @@ static const tw_layout layout_425 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_425_axes,
+    .axes = &layout_428_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_426_axes = {
+static const tw_axes layout_429_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_356, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_360, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_355, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15517,7 +15620,7 @@ static const tw_axes layout_426_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_426 = {
+static const tw_layout layout_429 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -15535,11 +15638,11 @@ static const tw_layout layout_426 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_426_axes,
+    .axes = &layout_429_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_427 = {
+static const tw_layout layout_430 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -15561,11 +15664,11 @@ static const tw_layout layout_427 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_428_axes = {
+static const tw_axes layout_431_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_345, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15574,7 +15677,7 @@ static const tw_axes layout_428_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_428 = {
+static const tw_layout layout_431 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15592,15 +15695,15 @@ static const tw_layout layout_428 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_428_axes,
+    .axes = &layout_431_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_429_axes = {
+static const tw_axes layout_432_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_357, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_361, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15609,7 +15712,7 @@ static const tw_axes layout_429_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_429 = {
+static const tw_layout layout_432 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15627,15 +15730,15 @@ static const tw_layout layout_429 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_429_axes,
+    .axes = &layout_432_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_430_axes = {
+static const tw_axes layout_433_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_358, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_362, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15644,7 +15747,7 @@ static const tw_axes layout_430_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_430 = {
+static const tw_layout layout_433 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15662,15 +15765,15 @@ static const tw_layout layout_430 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_430_axes,
+    .axes = &layout_433_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_431_axes = {
+static const tw_axes layout_434_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_358, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_362, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15679,7 +15782,7 @@ static const tw_axes layout_431_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_431 = {
+static const tw_layout layout_434 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15697,15 +15800,15 @@ static const tw_layout layout_431 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_431_axes,
+    .axes = &layout_434_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_432_axes = {
+static const tw_axes layout_435_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_360, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_364, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15714,7 +15817,7 @@ static const tw_axes layout_432_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_432 = {
+static const tw_layout layout_435 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15732,15 +15835,15 @@ static const tw_layout layout_432 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_432_axes,
+    .axes = &layout_435_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_433_axes = {
+static const tw_axes layout_436_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_361, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_365, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15749,7 +15852,7 @@ static const tw_axes layout_433_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_433 = {
+static const tw_layout layout_436 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15767,15 +15870,15 @@ static const tw_layout layout_433 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_433_axes,
+    .axes = &layout_436_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_434_axes = {
+static const tw_axes layout_437_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_361, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_365, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15784,7 +15887,7 @@ static const tw_axes layout_434_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_434 = {
+static const tw_layout layout_437 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15802,15 +15905,15 @@ static const tw_layout layout_434 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_434_axes,
+    .axes = &layout_437_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_435_axes = {
+static const tw_axes layout_438_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_102, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_363, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_367, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15819,7 +15922,7 @@ static const tw_axes layout_435_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_435 = {
+static const tw_layout layout_438 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15837,15 +15940,15 @@ static const tw_layout layout_435 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_435_axes,
+    .axes = &layout_438_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_436_axes = {
+static const tw_axes layout_439_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_364, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15854,7 +15957,7 @@ static const tw_axes layout_436_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_436 = {
+static const tw_layout layout_439 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15872,15 +15975,15 @@ static const tw_layout layout_436 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_436_axes,
+    .axes = &layout_439_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_437_axes = {
+static const tw_axes layout_440_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_364, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15889,7 +15992,7 @@ static const tw_axes layout_437_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_437 = {
+static const tw_layout layout_440 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15907,15 +16010,15 @@ static const tw_layout layout_437 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_437_axes,
+    .axes = &layout_440_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_438_axes = {
+static const tw_axes layout_441_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_106, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_366, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_370, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15924,7 +16027,7 @@ static const tw_axes layout_438_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_438 = {
+static const tw_layout layout_441 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15942,15 +16045,15 @@ static const tw_layout layout_438 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_438_axes,
+    .axes = &layout_441_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_439_axes = {
+static const tw_axes layout_442_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_347, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_351, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_348, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_352, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15959,7 +16062,7 @@ static const tw_axes layout_439_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_439 = {
+static const tw_layout layout_442 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -15977,15 +16080,15 @@ static const tw_layout layout_439 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_439_axes,
+    .axes = &layout_442_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_440_axes = {
+static const tw_axes layout_443_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_110, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_371, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15994,7 +16097,7 @@ static const tw_axes layout_440_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_440 = {
+static const tw_layout layout_443 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16012,15 +16115,15 @@ static const tw_layout layout_440 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_440_axes,
+    .axes = &layout_443_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_441_axes = {
+static const tw_axes layout_444_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_372, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_373, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16029,7 +16132,7 @@ static const tw_axes layout_441_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_441 = {
+static const tw_layout layout_444 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16047,15 +16150,15 @@ static const tw_layout layout_441 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_441_axes,
+    .axes = &layout_444_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_442_axes = {
+static const tw_axes layout_445_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_372, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_373, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16064,7 +16167,7 @@ static const tw_axes layout_442_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_442 = {
+static const tw_layout layout_445 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16082,15 +16185,15 @@ static const tw_layout layout_442 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_442_axes,
+    .axes = &layout_445_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_443_axes = {
+static const tw_axes layout_446_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_114, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_370, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_374, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16099,7 +16202,7 @@ static const tw_axes layout_443_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_443 = {
+static const tw_layout layout_446 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16117,15 +16220,15 @@ static const tw_layout layout_443 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_443_axes,
+    .axes = &layout_446_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_444_axes = {
+static const tw_axes layout_447_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_371, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_375, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_376, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16134,7 +16237,7 @@ static const tw_axes layout_444_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_444 = {
+static const tw_layout layout_447 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16152,15 +16255,15 @@ static const tw_layout layout_444 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_444_axes,
+    .axes = &layout_447_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_445_axes = {
+static const tw_axes layout_448_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_371, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_375, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_376, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16169,7 +16272,7 @@ static const tw_axes layout_445_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_445 = {
+static const tw_layout layout_448 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16187,15 +16290,15 @@ static const tw_layout layout_445 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_445_axes,
+    .axes = &layout_448_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_446_axes = {
+static const tw_axes layout_449_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_118, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_373, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_377, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16204,7 +16307,7 @@ static const tw_axes layout_446_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_446 = {
+static const tw_layout layout_449 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16222,15 +16325,15 @@ static const tw_layout layout_446 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_446_axes,
+    .axes = &layout_449_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_447_axes = {
+static const tw_axes layout_450_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_374, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_375, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_379, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16239,7 +16342,7 @@ static const tw_axes layout_447_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_447 = {
+static const tw_layout layout_450 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16257,15 +16360,15 @@ static const tw_layout layout_447 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_447_axes,
+    .axes = &layout_450_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_448_axes = {
+static const tw_axes layout_451_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_374, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_375, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_379, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16274,7 +16377,7 @@ static const tw_axes layout_448_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_448 = {
+static const tw_layout layout_451 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16292,15 +16395,15 @@ static const tw_layout layout_448 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_448_axes,
+    .axes = &layout_451_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_449_axes = {
+static const tw_axes layout_452_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_122, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_376, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_380, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16309,7 +16412,7 @@ static const tw_axes layout_449_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_449 = {
+static const tw_layout layout_452 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16327,11 +16430,11 @@ static const tw_layout layout_449 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_449_axes,
+    .axes = &layout_452_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_450 = {
+static const tw_layout layout_453 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -16353,7 +16456,7 @@ static const tw_layout layout_450 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_451 = {
+static const tw_layout layout_454 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -16375,7 +16478,7 @@ static const tw_layout layout_451 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_452 = {
+static const tw_layout layout_455 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -16397,11 +16500,11 @@ static const tw_layout layout_452 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_453_axes = {
+static const tw_axes layout_456_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_353, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_354, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16410,7 +16513,7 @@ static const tw_axes layout_453_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_453 = {
+static const tw_layout layout_456 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16428,15 +16531,15 @@ static const tw_layout layout_453 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_453_axes,
+    .axes = &layout_456_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_454_axes = {
+static const tw_axes layout_457_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_126, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_381, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16445,7 +16548,7 @@ static const tw_axes layout_454_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_454 = {
+static const tw_layout layout_457 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16463,15 +16566,15 @@ static const tw_layout layout_454 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_454_axes,
+    .axes = &layout_457_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_455_axes = {
+static const tw_axes layout_458_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_382, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_383, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16480,7 +16583,7 @@ static const tw_axes layout_455_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_455 = {
+static const tw_layout layout_458 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16498,15 +16601,15 @@ static const tw_layout layout_455 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_455_axes,
+    .axes = &layout_458_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_456_axes = {
+static const tw_axes layout_459_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_382, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_383, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16515,7 +16618,7 @@ static const tw_axes layout_456_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_456 = {
+static const tw_layout layout_459 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16533,15 +16636,15 @@ static const tw_layout layout_456 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_456_axes,
+    .axes = &layout_459_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_457_axes = {
+static const tw_axes layout_460_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_130, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_380, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_384, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16550,7 +16653,7 @@ static const tw_axes layout_457_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_457 = {
+static const tw_layout layout_460 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16568,15 +16671,15 @@ static const tw_layout layout_457 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_457_axes,
+    .axes = &layout_460_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_458_axes = {
+static const tw_axes layout_461_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_381, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_385, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_382, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_386, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16585,7 +16688,7 @@ static const tw_axes layout_458_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_458 = {
+static const tw_layout layout_461 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16603,15 +16706,15 @@ static const tw_layout layout_458 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_458_axes,
+    .axes = &layout_461_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_459_axes = {
+static const tw_axes layout_462_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_381, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_385, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_382, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_386, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16620,7 +16723,7 @@ static const tw_axes layout_459_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_459 = {
+static const tw_layout layout_462 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16638,15 +16741,15 @@ static const tw_layout layout_459 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_459_axes,
+    .axes = &layout_462_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_460_axes = {
+static const tw_axes layout_463_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_134, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_383, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_387, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16655,7 +16758,7 @@ static const tw_axes layout_460_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_460 = {
+static const tw_layout layout_463 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16673,15 +16776,15 @@ static const tw_layout layout_460 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_460_axes,
+    .axes = &layout_463_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_461_axes = {
+static const tw_axes layout_464_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_384, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_388, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_385, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_389, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16690,7 +16793,7 @@ static const tw_axes layout_461_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_461 = {
+static const tw_layout layout_464 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16708,15 +16811,15 @@ static const tw_layout layout_461 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_461_axes,
+    .axes = &layout_464_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_462_axes = {
+static const tw_axes layout_465_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_384, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_388, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_385, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_389, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16725,7 +16828,7 @@ static const tw_axes layout_462_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_462 = {
+static const tw_layout layout_465 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16743,15 +16846,15 @@ static const tw_layout layout_462 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_462_axes,
+    .axes = &layout_465_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_463_axes = {
+static const tw_axes layout_466_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_138, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_386, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_390, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16760,7 +16863,7 @@ static const tw_axes layout_463_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_463 = {
+static const tw_layout layout_466 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16778,15 +16881,15 @@ static const tw_layout layout_463 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_463_axes,
+    .axes = &layout_466_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_464_axes = {
+static const tw_axes layout_467_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_351, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_355, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_352, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_356, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16795,7 +16898,7 @@ static const tw_axes layout_464_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_464 = {
+static const tw_layout layout_467 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16813,15 +16916,15 @@ static const tw_layout layout_464 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_464_axes,
+    .axes = &layout_467_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_465_axes = {
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_142, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_391, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16830,7 +16933,7 @@ static const tw_axes layout_465_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_465 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16848,11 +16951,11 @@ static const tw_layout layout_465 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_465_axes,
+    .axes = &layout_468_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_466 = {
+static const tw_layout layout_469 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -16874,11 +16977,11 @@ static const tw_layout layout_466 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_467_axes = {
+static const tw_axes layout_470_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_388, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_392, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16887,7 +16990,7 @@ static const tw_axes layout_467_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_467 = {
+static const tw_layout layout_470 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16905,15 +17008,15 @@ static const tw_layout layout_467 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_467_axes,
+    .axes = &layout_470_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_468_axes = {
+static const tw_axes layout_471_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_388, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_392, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_393, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16922,7 +17025,7 @@ static const tw_axes layout_468_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_468 = {
+static const tw_layout layout_471 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16940,15 +17043,15 @@ static const tw_layout layout_468 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_468_axes,
+    .axes = &layout_471_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_469_axes = {
+static const tw_axes layout_472_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_146, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_390, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_394, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16957,7 +17060,7 @@ static const tw_axes layout_469_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_469 = {
+static const tw_layout layout_472 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16975,11 +17078,11 @@ static const tw_layout layout_469 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_469_axes,
+    .axes = &layout_472_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_470 = {
+static const tw_layout layout_473 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17001,11 +17104,11 @@ static const tw_layout layout_470 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_471_axes = {
+static const tw_axes layout_474_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_391, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_395, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_392, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_396, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17014,7 +17117,7 @@ static const tw_axes layout_471_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_471 = {
+static const tw_layout layout_474 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17032,15 +17135,15 @@ static const tw_layout layout_471 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_471_axes,
+    .axes = &layout_474_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_472_axes = {
+static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_391, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_395, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_392, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_396, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17049,7 +17152,7 @@ static const tw_axes layout_472_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_472 = {
+static const tw_layout layout_475 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17067,15 +17170,15 @@ static const tw_layout layout_472 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_472_axes,
+    .axes = &layout_475_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_473_axes = {
+static const tw_axes layout_476_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_150, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_393, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_397, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17084,7 +17187,7 @@ static const tw_axes layout_473_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_473 = {
+static const tw_layout layout_476 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17102,11 +17205,11 @@ static const tw_layout layout_473 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_473_axes,
+    .axes = &layout_476_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_474 = {
+static const tw_layout layout_477 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17128,11 +17231,11 @@ static const tw_layout layout_474 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_475_axes = {
+static const tw_axes layout_478_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_394, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_399, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17141,7 +17244,7 @@ static const tw_axes layout_475_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_475 = {
+static const tw_layout layout_478 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17159,15 +17262,15 @@ static const tw_layout layout_475 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_475_axes,
+    .axes = &layout_478_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_476_axes = {
+static const tw_axes layout_479_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_394, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_399, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17176,7 +17279,7 @@ static const tw_axes layout_476_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_476 = {
+static const tw_layout layout_479 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17194,15 +17297,15 @@ static const tw_layout layout_476 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_476_axes,
+    .axes = &layout_479_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_477_axes = {
+static const tw_axes layout_480_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_154, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_396, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_400, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17211,7 +17314,7 @@ static const tw_axes layout_477_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_477 = {
+static const tw_layout layout_480 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17229,11 +17332,11 @@ static const tw_layout layout_477 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_477_axes,
+    .axes = &layout_480_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_478 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -17255,7 +17358,7 @@ static const tw_layout layout_478 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_479 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -17277,7 +17380,7 @@ static const tw_layout layout_479 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_480 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -17299,11 +17402,11 @@ static const tw_layout layout_480 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_481_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_353, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_357, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17312,7 +17415,7 @@ static const tw_axes layout_481_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_481 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17330,15 +17433,15 @@ static const tw_layout layout_481 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_481_axes,
+    .axes = &layout_484_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_482_axes = {
+static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_265, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_357, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_361, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17347,7 +17450,7 @@ static const tw_axes layout_482_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_482 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17365,11 +17468,11 @@ static const tw_layout layout_482 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_482_axes,
+    .axes = &layout_485_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_483 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17391,11 +17494,11 @@ static const tw_layout layout_483 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_484_axes = {
+static const tw_axes layout_487_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_397, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_401, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17404,7 +17507,7 @@ static const tw_axes layout_484_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_484 = {
+static const tw_layout layout_487 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17422,15 +17525,15 @@ static const tw_layout layout_484 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_484_axes,
+    .axes = &layout_487_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_488_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_397, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_401, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17439,7 +17542,7 @@ static const tw_axes layout_485_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_488 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17457,15 +17560,15 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_488_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_486_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_267, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_360, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_364, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17474,7 +17577,7 @@ static const tw_axes layout_486_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_486 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17492,11 +17595,11 @@ static const tw_layout layout_486 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_486_axes,
+    .axes = &layout_489_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_487 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17518,11 +17621,11 @@ static const tw_layout layout_487 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_488_axes = {
+static const tw_axes layout_491_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17531,7 +17634,7 @@ static const tw_axes layout_488_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_488 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17549,15 +17652,15 @@ static const tw_layout layout_488 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_488_axes,
+    .axes = &layout_491_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_489_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_362, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17566,7 +17669,7 @@ static const tw_axes layout_489_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_489 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17584,15 +17687,15 @@ static const tw_layout layout_489 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_489_axes,
+    .axes = &layout_492_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_490_axes = {
+static const tw_axes layout_493_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_363, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_367, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17601,7 +17704,7 @@ static const tw_axes layout_490_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_490 = {
+static const tw_layout layout_493 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17619,11 +17722,11 @@ static const tw_layout layout_490 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_490_axes,
+    .axes = &layout_493_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_491 = {
+static const tw_layout layout_494 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17645,11 +17748,11 @@ static const tw_layout layout_491 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_492_axes = {
+static const tw_axes layout_495_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_399, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_403, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17658,7 +17761,7 @@ static const tw_axes layout_492_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_492 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17676,15 +17779,15 @@ static const tw_layout layout_492 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_492_axes,
+    .axes = &layout_495_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_493_axes = {
+static const tw_axes layout_496_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_399, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_403, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17693,7 +17796,7 @@ static const tw_axes layout_493_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_493 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17711,15 +17814,15 @@ static const tw_layout layout_493 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_493_axes,
+    .axes = &layout_496_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_497_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_271, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_366, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_370, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17728,7 +17831,7 @@ static const tw_axes layout_494_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17746,11 +17849,11 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_497_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_495 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -17772,7 +17875,7 @@ static const tw_layout layout_495 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_496 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -17794,7 +17897,7 @@ static const tw_layout layout_496 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_497 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -17816,116 +17919,11 @@ static const tw_layout layout_497 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_498_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_354, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_355, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_498 = {
-    .id = UINT64_C(0x583647a021329175),
-    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_498_axes,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_499_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_400, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_401, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_499 = {
-    .id = UINT64_C(0x804843ca45881651),
-    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_499_axes,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_500_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_403, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_500 = {
-    .id = UINT64_C(0x944e38c017a5908c),
-    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_500_axes,
-    .type = TW_S8,
-};
-
 static const tw_axes layout_501_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_358, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_403, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_359, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17935,12 +17933,12 @@ static const tw_axes layout_501_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_501 = {
-    .id = UINT64_C(0x7a262462bdd442d4),
-    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x583647a021329175),
+    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 64,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -17960,7 +17958,7 @@ static const tw_axes layout_502_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_404, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_405, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_405, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17970,12 +17968,12 @@ static const tw_axes layout_502_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_502 = {
-    .id = UINT64_C(0x30587b3a08b341aa),
-    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x804843ca45881651),
+    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 64,
+    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -17995,7 +17993,7 @@ static const tw_axes layout_503_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_406, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_407, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18005,12 +18003,12 @@ static const tw_axes layout_503_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_503 = {
-    .id = UINT64_C(0x2a8f6f393cf9192b),
-    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x944e38c017a5908c),
+    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 128,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -18030,7 +18028,7 @@ static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_406, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_407, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18040,12 +18038,12 @@ static const tw_axes layout_504_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_504 = {
-    .id = UINT64_C(0x4da722a6ffde19bd),
-    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x7a262462bdd442d4),
+    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 128,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -18065,7 +18063,7 @@ static const tw_axes layout_505_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_408, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_409, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_409, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18075,12 +18073,12 @@ static const tw_axes layout_505_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_505 = {
-    .id = UINT64_C(0xcca495b061166e49),
-    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x30587b3a08b341aa),
+    .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 128,
+    .block = 64,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -18100,7 +18098,7 @@ static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_411, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_411, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18110,12 +18108,12 @@ static const tw_axes layout_506_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_506 = {
-    .id = UINT64_C(0xb6e48f8a639d72db),
-    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x2a8f6f393cf9192b),
+    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 256,
+    .block = 128,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -18135,7 +18133,7 @@ static const tw_axes layout_507_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_411, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_411, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18145,12 +18143,12 @@ static const tw_axes layout_507_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_507 = {
-    .id = UINT64_C(0x9fe5eaf0ddf5918d),
-    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .id = UINT64_C(0x4da722a6ffde19bd),
+    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
     .panel_scalable = 8,
     .k_multiple = 32,
-    .block = 256,
+    .block = 128,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 2,
@@ -18170,7 +18168,7 @@ static const tw_axes layout_508_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_412, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_413, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_413, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18180,6 +18178,111 @@ static const tw_axes layout_508_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
 static const tw_layout layout_508 = {
+    .id = UINT64_C(0xcca495b061166e49),
+    .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_508_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_509_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_414, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_415, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_509 = {
+    .id = UINT64_C(0xb6e48f8a639d72db),
+    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_509_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_510_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_414, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_415, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_510 = {
+    .id = UINT64_C(0x9fe5eaf0ddf5918d),
+    .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_510_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_511_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_416, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_417, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+};
+static const tw_layout layout_511 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18197,11 +18300,11 @@ static const tw_layout layout_508 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_508_axes,
+    .axes = &layout_511_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_509 = {
+static const tw_layout layout_512 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -18223,7 +18326,7 @@ static const tw_layout layout_509 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_510_axes = {
+static const tw_axes layout_513_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_166, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18236,7 +18339,7 @@ static const tw_axes layout_510_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_510 = {
+static const tw_layout layout_513 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -18254,11 +18357,11 @@ static const tw_layout layout_510 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_510_axes,
+    .axes = &layout_513_axes,
     .type = TW_S2,
 };
 
-static const tw_axes layout_511_axes = {
+static const tw_axes layout_514_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_167, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18271,7 +18374,7 @@ static const tw_axes layout_511_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_511 = {
+static const tw_layout layout_514 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -18289,11 +18392,11 @@ static const tw_layout layout_511 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_511_axes,
+    .axes = &layout_514_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_512 = {
+static const tw_layout layout_515 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -18315,7 +18418,7 @@ static const tw_layout layout_512 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_513_axes = {
+static const tw_axes layout_516_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_168, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18328,7 +18431,7 @@ static const tw_axes layout_513_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_513 = {
+static const tw_layout layout_516 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -18346,11 +18449,11 @@ static const tw_layout layout_513 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_513_axes,
+    .axes = &layout_516_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_514 = {
+static const tw_layout layout_517 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -18372,7 +18475,7 @@ static const tw_layout layout_514 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_515_axes = {
+static const tw_axes layout_518_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_169, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18385,7 +18488,7 @@ static const tw_axes layout_515_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_515 = {
+static const tw_layout layout_518 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18403,11 +18506,11 @@ static const tw_layout layout_515 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_515_axes,
+    .axes = &layout_518_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_516 = {
+static const tw_layout layout_519 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -18429,7 +18532,7 @@ static const tw_layout layout_516 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_517_axes = {
+static const tw_axes layout_520_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_170, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18442,7 +18545,7 @@ static const tw_axes layout_517_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_517 = {
+static const tw_layout layout_520 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18460,11 +18563,11 @@ static const tw_layout layout_517 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_517_axes,
+    .axes = &layout_520_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_518 = {
+static const tw_layout layout_521 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -18486,7 +18589,7 @@ static const tw_layout layout_518 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_519 = {
+static const tw_layout layout_522 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -18508,7 +18611,7 @@ static const tw_layout layout_519 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_520_axes = {
+static const tw_axes layout_523_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_171, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18521,7 +18624,7 @@ static const tw_axes layout_520_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_520 = {
+static const tw_layout layout_523 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -18539,11 +18642,11 @@ static const tw_layout layout_520 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_520_axes,
+    .axes = &layout_523_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_521 = {
+static const tw_layout layout_524 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -18565,7 +18668,7 @@ static const tw_layout layout_521 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_522_axes = {
+static const tw_axes layout_525_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_158, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18578,7 +18681,7 @@ static const tw_axes layout_522_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_522 = {
+static const tw_layout layout_525 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -18596,11 +18699,11 @@ static const tw_layout layout_522 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_522_axes,
+    .axes = &layout_525_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_523_axes = {
+static const tw_axes layout_526_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18613,7 +18716,7 @@ static const tw_axes layout_523_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_523 = {
+static const tw_layout layout_526 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -18631,11 +18734,11 @@ static const tw_layout layout_523 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_523_axes,
+    .axes = &layout_526_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_524 = {
+static const tw_layout layout_527 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -18657,7 +18760,7 @@ static const tw_layout layout_524 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_525_axes = {
+static const tw_axes layout_528_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_160, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18670,7 +18773,7 @@ static const tw_axes layout_525_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_525 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -18688,11 +18791,11 @@ static const tw_layout layout_525 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_525_axes,
+    .axes = &layout_528_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_526 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -18714,7 +18817,7 @@ static const tw_layout layout_526 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_527 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -18736,7 +18839,7 @@ static const tw_layout layout_527 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_528_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_161, 4, 1, 0, axes_78, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18749,7 +18852,7 @@ static const tw_axes layout_528_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_528 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18767,11 +18870,11 @@ static const tw_layout layout_528 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_528_axes,
+    .axes = &layout_531_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_529 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -18793,7 +18896,7 @@ static const tw_layout layout_529 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -18815,7 +18918,7 @@ static const tw_layout layout_530 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_531_axes = {
+static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_247, 5, 1, 0, axes_221, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18828,7 +18931,7 @@ static const tw_axes layout_531_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_531 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18846,11 +18949,11 @@ static const tw_layout layout_531 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_531_axes,
+    .axes = &layout_534_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_535_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_252, 5, 1, 0, axes_246, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18863,7 +18966,7 @@ static const tw_axes layout_532_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -18881,11 +18984,11 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_535_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_533 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -18907,7 +19010,7 @@ static const tw_layout layout_533 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_534_axes = {
+static const tw_axes layout_537_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_253, 4, 1, 0, axes_254, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18920,7 +19023,7 @@ static const tw_axes layout_534_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_534 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -18938,11 +19041,11 @@ static const tw_layout layout_534 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_534_axes,
+    .axes = &layout_537_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_535 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -18964,7 +19067,7 @@ static const tw_layout layout_535 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_536_axes = {
+static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_255, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18977,7 +19080,7 @@ static const tw_axes layout_536_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_536 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -18995,11 +19098,11 @@ static const tw_layout layout_536 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_536_axes,
+    .axes = &layout_539_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_537 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -19021,7 +19124,7 @@ static const tw_layout layout_537 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_538 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -19043,7 +19146,7 @@ static const tw_layout layout_538 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_539_axes = {
+static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_162, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19056,7 +19159,7 @@ static const tw_axes layout_539_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_539 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -19074,11 +19177,11 @@ static const tw_layout layout_539 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_539_axes,
+    .axes = &layout_542_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_540 = {
+static const tw_layout layout_543 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -19100,7 +19203,7 @@ static const tw_layout layout_540 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_541_axes = {
+static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_163, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19113,7 +19216,7 @@ static const tw_axes layout_541_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_541 = {
+static const tw_layout layout_544 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -19131,11 +19234,11 @@ static const tw_layout layout_541 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_541_axes,
+    .axes = &layout_544_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_542 = {
+static const tw_layout layout_545 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -19157,7 +19260,7 @@ static const tw_layout layout_542 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_543 = {
+static const tw_layout layout_546 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -19179,7 +19282,7 @@ static const tw_layout layout_543 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_544_axes = {
+static const tw_axes layout_547_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_164, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19192,7 +19295,7 @@ static const tw_axes layout_544_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_544 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -19210,11 +19313,11 @@ static const tw_layout layout_544 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_544_axes,
+    .axes = &layout_547_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_545 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -19236,7 +19339,7 @@ static const tw_layout layout_545 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_546_axes = {
+static const tw_axes layout_549_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19249,7 +19352,7 @@ static const tw_axes layout_546_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_546 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -19267,11 +19370,11 @@ static const tw_layout layout_546 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_546_axes,
+    .axes = &layout_549_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_547 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -19293,7 +19396,7 @@ static const tw_layout layout_547 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_548 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -19315,7 +19418,7 @@ static const tw_layout layout_548 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_549_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_256, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19328,7 +19431,7 @@ static const tw_axes layout_549_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_549 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -19346,11 +19449,11 @@ static const tw_layout layout_549 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_549_axes,
+    .axes = &layout_552_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_550 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -19372,7 +19475,7 @@ static const tw_layout layout_550 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_551 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -19394,7 +19497,7 @@ static const tw_layout layout_551 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_552_axes = {
+static const tw_axes layout_555_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_257, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19407,7 +19510,7 @@ static const tw_axes layout_552_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_552 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19425,11 +19528,11 @@ static const tw_layout layout_552 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_552_axes,
+    .axes = &layout_555_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_258, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19442,7 +19545,7 @@ static const tw_axes layout_553_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19460,7 +19563,7 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_556_axes,
     .type = TW_S8,
 };
 
@@ -47411,12 +47514,66 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_374,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 34.1,
+        .content_hash = UINT64_C(0x60ea04f4fa34b9e3),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:17:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_374,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 41.0,
+        .content_hash = UINT64_C(0xa0ce733507dc996a),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:15:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_290,
@@ -47443,7 +47600,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:15:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_290,
@@ -47470,7 +47627,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:17:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_295,
@@ -47497,7 +47654,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_299,
@@ -47524,7 +47681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:21:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_300,
@@ -47551,7 +47708,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:23:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_307,
@@ -47578,7 +47735,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:25:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_323,
@@ -47654,12 +47811,93 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx2_near_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_295,
+        .rhs = &layout_379,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 33.0,
+        .content_hash = UINT64_C(0xa790c402092a18ae),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_379,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 31.0,
+        .content_hash = UINT64_C(0x35b2a1685b576ce3),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:19:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_379,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 14,
+        .macs_per_cycle = 41.0,
+        .content_hash = UINT64_C(0xd1b9da584f474567),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p32x4_1x32_avx512_vnni_a2_near_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4k32p",
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:13:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_290,
@@ -47686,7 +47924,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:15:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_295,
@@ -47713,7 +47951,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:17:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_299,
@@ -47740,7 +47978,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_300,
@@ -47767,7 +48005,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:21:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_307,
@@ -47794,7 +48032,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:23:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_323,
@@ -47870,12 +48108,93 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:12:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_294,
+        .rhs = &layout_384,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 22.9,
+        .content_hash = UINT64_C(0x7736422e5ca71ae9),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_384,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 19.3,
+        .content_hash = UINT64_C(0x52f8bb27d9aba2a9),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_384,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 14,
+        .macs_per_cycle = 37.9,
+        .content_hash = UINT64_C(0x56e1492e161e19a1),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5c32p",
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:12:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:18:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_290,
@@ -47902,7 +48221,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:14:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:20:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_295,
@@ -47929,7 +48248,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:16:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:22:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_290,
@@ -47956,7 +48275,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:18:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:24:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_295,
@@ -47983,7 +48302,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:20:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:26:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_327,
@@ -48010,7 +48329,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:22:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_388,
@@ -48086,16 +48405,97 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_294,
+        .rhs = &layout_390,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 22.3,
+        .content_hash = UINT64_C(0x3d260d286e4b3f27),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_290,
+        .rhs = &layout_391,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 18.3,
+        .content_hash = UINT64_C(0x0cf3764a8283b496),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:19:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_295,
+        .rhs = &layout_391,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 37.9,
+        .content_hash = UINT64_C(0xdc60c06dbfd33188),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qmi5k32p",
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:13:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_290,
-        .rhs = &layout_391,
+        .rhs = &layout_392,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48118,11 +48518,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:15:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_295,
-        .rhs = &layout_391,
+        .rhs = &layout_392,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48145,7 +48545,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:17:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_290,
@@ -48172,7 +48572,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_295,
@@ -48199,11 +48599,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:21:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_327,
-        .rhs = &layout_392,
+        .rhs = &layout_393,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48226,11 +48626,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:23:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_388,
-        .rhs = &layout_392,
+        .rhs = &layout_393,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -51145,7 +51545,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
+        .lhs = &layout_394,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -51172,7 +51572,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
+        .lhs = &layout_394,
         .rhs = &layout_240,
         .tile_m = 0,
         .tile_n = 0,
@@ -51199,7 +51599,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
+        .lhs = &layout_394,
         .rhs = &layout_241,
         .tile_m = 0,
         .tile_n = 0,
@@ -51226,7 +51626,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_394,
+        .lhs = &layout_395,
         .rhs = &layout_242,
         .tile_m = 0,
         .tile_n = 0,
@@ -51253,7 +51653,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_394,
+        .lhs = &layout_395,
         .rhs = &layout_243,
         .tile_m = 0,
         .tile_n = 0,
@@ -51280,7 +51680,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_394,
+        .lhs = &layout_395,
         .rhs = &layout_244,
         .tile_m = 0,
         .tile_n = 0,
@@ -51307,7 +51707,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_396,
         .rhs = &layout_245,
         .tile_m = 0,
         .tile_n = 0,
@@ -51334,7 +51734,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_396,
         .rhs = &layout_246,
         .tile_m = 0,
         .tile_n = 0,
@@ -51361,7 +51761,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_396,
         .rhs = &layout_247,
         .tile_m = 0,
         .tile_n = 0,
@@ -51388,7 +51788,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
+        .lhs = &layout_397,
         .rhs = &layout_248,
         .tile_m = 0,
         .tile_n = 0,
@@ -51415,7 +51815,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
+        .lhs = &layout_397,
         .rhs = &layout_249,
         .tile_m = 0,
         .tile_n = 0,
@@ -51442,7 +51842,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
+        .lhs = &layout_397,
         .rhs = &layout_250,
         .tile_m = 0,
         .tile_n = 0,
@@ -51820,7 +52220,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
+        .lhs = &layout_394,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -52144,7 +52544,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
+        .lhs = &layout_394,
         .rhs = &layout_239,
         .tile_m = 0,
         .tile_n = 0,
@@ -52171,8 +52571,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_397,
-        .rhs = &layout_398,
+        .lhs = &layout_398,
+        .rhs = &layout_399,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52198,8 +52598,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_397,
-        .rhs = &layout_399,
+        .lhs = &layout_398,
+        .rhs = &layout_400,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52217,16 +52617,97 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:13:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_401,
+        .rhs = &layout_400,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 25.7,
+        .content_hash = UINT64_C(0x031a02c52eb924bb),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_398,
+        .rhs = &layout_400,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 21.8,
+        .content_hash = UINT64_C(0xc3418b78c4b4f035),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:17:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_402,
+        .rhs = &layout_400,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 41.8,
+        .content_hash = UINT64_C(0x9be01b0b0c8a51a1),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qsi5c32p",
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:13:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_397,
-        .rhs = &layout_400,
+        .lhs = &layout_398,
+        .rhs = &layout_403,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52249,11 +52730,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:15:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_401,
-        .rhs = &layout_400,
+        .lhs = &layout_402,
+        .rhs = &layout_403,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52276,11 +52757,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:17:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_397,
-        .rhs = &layout_402,
+        .lhs = &layout_398,
+        .rhs = &layout_404,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52303,11 +52784,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_401,
-        .rhs = &layout_402,
+        .lhs = &layout_402,
+        .rhs = &layout_404,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52330,11 +52811,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:21:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_403,
-        .rhs = &layout_404,
+        .lhs = &layout_405,
+        .rhs = &layout_406,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52357,11 +52838,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:23:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_405,
-        .rhs = &layout_404,
+        .lhs = &layout_407,
+        .rhs = &layout_406,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52387,8 +52868,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_406,
-        .rhs = &layout_407,
+        .lhs = &layout_408,
+        .rhs = &layout_409,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52414,8 +52895,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_406,
-        .rhs = &layout_408,
+        .lhs = &layout_408,
+        .rhs = &layout_410,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52433,16 +52914,97 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_411,
+        .rhs = &layout_410,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 21.0,
+        .content_hash = UINT64_C(0x3cb19bd4c3cca955),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_408,
+        .rhs = &layout_410,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 14,
+        .macs_per_cycle = 19.0,
+        .content_hash = UINT64_C(0xecb10e1335bbe3cc),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_412,
+        .rhs = &layout_410,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 35.3,
+        .content_hash = UINT64_C(0xd4f17f96be09dba2),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qsi6k16p",
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:13:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_406,
-        .rhs = &layout_409,
+        .lhs = &layout_408,
+        .rhs = &layout_413,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52465,11 +53027,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:15:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_410,
-        .rhs = &layout_409,
+        .lhs = &layout_412,
+        .rhs = &layout_413,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52492,11 +53054,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:17:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_406,
-        .rhs = &layout_411,
+        .lhs = &layout_408,
+        .rhs = &layout_414,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52519,11 +53081,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_410,
-        .rhs = &layout_411,
+        .lhs = &layout_412,
+        .rhs = &layout_414,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52546,11 +53108,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_412,
-        .rhs = &layout_413,
+        .lhs = &layout_415,
+        .rhs = &layout_416,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52573,11 +53135,11 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_414,
-        .rhs = &layout_413,
+        .lhs = &layout_417,
+        .rhs = &layout_416,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52604,7 +53166,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_415,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52631,7 +53193,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52658,7 +53220,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52685,7 +53247,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52712,7 +53274,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52739,7 +53301,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52765,8 +53327,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_417,
-        .rhs = &layout_416,
+        .lhs = &layout_420,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52792,8 +53354,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_417,
-        .rhs = &layout_416,
+        .lhs = &layout_420,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52820,7 +53382,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52847,7 +53409,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52874,7 +53436,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52901,7 +53463,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52927,8 +53489,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_419,
-        .rhs = &layout_420,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52954,8 +53516,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_419,
-        .rhs = &layout_420,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52981,8 +53543,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53008,8 +53570,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53035,8 +53597,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_423,
+        .lhs = &layout_425,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53062,8 +53624,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_423,
+        .lhs = &layout_425,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53089,8 +53651,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_424,
-        .rhs = &layout_423,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53116,8 +53678,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_424,
-        .rhs = &layout_423,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53143,8 +53705,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:110:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
-        .rhs = &layout_425,
+        .lhs = &layout_394,
+        .rhs = &layout_428,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53170,8 +53732,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_426,
+        .lhs = &layout_425,
+        .rhs = &layout_429,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -53197,8 +53759,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_427,
-        .rhs = &layout_426,
+        .lhs = &layout_430,
+        .rhs = &layout_429,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53225,7 +53787,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_428,
+        .rhs = &layout_431,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53252,7 +53814,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_429,
+        .rhs = &layout_432,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53279,7 +53841,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_430,
+        .rhs = &layout_433,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53306,7 +53868,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_431,
+        .rhs = &layout_434,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53333,7 +53895,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_432,
+        .rhs = &layout_435,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53360,7 +53922,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_433,
+        .rhs = &layout_436,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53387,7 +53949,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_434,
+        .rhs = &layout_437,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53414,7 +53976,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_435,
+        .rhs = &layout_438,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53441,7 +54003,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_436,
+        .rhs = &layout_439,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53468,7 +54030,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_437,
+        .rhs = &layout_440,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53495,7 +54057,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_438,
+        .rhs = &layout_441,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53522,7 +54084,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_439,
+        .rhs = &layout_442,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53549,7 +54111,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_440,
+        .rhs = &layout_443,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53576,7 +54138,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_441,
+        .rhs = &layout_444,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53603,7 +54165,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_442,
+        .rhs = &layout_445,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53630,7 +54192,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_443,
+        .rhs = &layout_446,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53657,7 +54219,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_444,
+        .rhs = &layout_447,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53684,7 +54246,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_445,
+        .rhs = &layout_448,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53711,7 +54273,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_446,
+        .rhs = &layout_449,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53738,7 +54300,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_447,
+        .rhs = &layout_450,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53765,7 +54327,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_448,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53792,7 +54354,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_449,
+        .rhs = &layout_452,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53819,7 +54381,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_439,
+        .rhs = &layout_442,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53846,7 +54408,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_440,
+        .rhs = &layout_443,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53872,8 +54434,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_450,
-        .rhs = &layout_441,
+        .lhs = &layout_453,
+        .rhs = &layout_444,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53899,8 +54461,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_450,
-        .rhs = &layout_442,
+        .lhs = &layout_453,
+        .rhs = &layout_445,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53926,8 +54488,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_450,
-        .rhs = &layout_443,
+        .lhs = &layout_453,
+        .rhs = &layout_446,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53953,8 +54515,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_451,
-        .rhs = &layout_444,
+        .lhs = &layout_454,
+        .rhs = &layout_447,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53980,8 +54542,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_451,
-        .rhs = &layout_445,
+        .lhs = &layout_454,
+        .rhs = &layout_448,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54007,8 +54569,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_451,
-        .rhs = &layout_446,
+        .lhs = &layout_454,
+        .rhs = &layout_449,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54034,8 +54596,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_452,
-        .rhs = &layout_447,
+        .lhs = &layout_455,
+        .rhs = &layout_450,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54061,8 +54623,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_452,
-        .rhs = &layout_448,
+        .lhs = &layout_455,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54088,8 +54650,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_452,
-        .rhs = &layout_449,
+        .lhs = &layout_455,
+        .rhs = &layout_452,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54116,7 +54678,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_453,
+        .rhs = &layout_456,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54143,7 +54705,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_454,
+        .rhs = &layout_457,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54170,7 +54732,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_455,
+        .rhs = &layout_458,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54197,7 +54759,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_456,
+        .rhs = &layout_459,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54224,7 +54786,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_457,
+        .rhs = &layout_460,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54251,7 +54813,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_458,
+        .rhs = &layout_461,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54278,7 +54840,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_459,
+        .rhs = &layout_462,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54305,7 +54867,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_460,
+        .rhs = &layout_463,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54332,7 +54894,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_461,
+        .rhs = &layout_464,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54359,7 +54921,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_462,
+        .rhs = &layout_465,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54386,7 +54948,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_463,
+        .rhs = &layout_466,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54413,7 +54975,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_453,
+        .rhs = &layout_456,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54440,7 +55002,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_454,
+        .rhs = &layout_457,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54467,7 +55029,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_455,
+        .rhs = &layout_458,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54494,7 +55056,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_456,
+        .rhs = &layout_459,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54521,7 +55083,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_457,
+        .rhs = &layout_460,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54548,7 +55110,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_458,
+        .rhs = &layout_461,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54575,7 +55137,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_459,
+        .rhs = &layout_462,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54602,7 +55164,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_460,
+        .rhs = &layout_463,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54629,7 +55191,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_461,
+        .rhs = &layout_464,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54656,7 +55218,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_462,
+        .rhs = &layout_465,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54683,7 +55245,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_463,
+        .rhs = &layout_466,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54709,8 +55271,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_419,
-        .rhs = &layout_464,
+        .lhs = &layout_422,
+        .rhs = &layout_467,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54736,8 +55298,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_419,
-        .rhs = &layout_465,
+        .lhs = &layout_422,
+        .rhs = &layout_468,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54763,8 +55325,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_466,
-        .rhs = &layout_467,
+        .lhs = &layout_469,
+        .rhs = &layout_470,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54790,8 +55352,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_466,
-        .rhs = &layout_468,
+        .lhs = &layout_469,
+        .rhs = &layout_471,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54817,8 +55379,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_466,
-        .rhs = &layout_469,
+        .lhs = &layout_469,
+        .rhs = &layout_472,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54844,8 +55406,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_470,
-        .rhs = &layout_471,
+        .lhs = &layout_473,
+        .rhs = &layout_474,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54871,8 +55433,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_470,
-        .rhs = &layout_472,
+        .lhs = &layout_473,
+        .rhs = &layout_475,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54898,8 +55460,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_470,
-        .rhs = &layout_473,
+        .lhs = &layout_473,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54925,8 +55487,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_475,
+        .lhs = &layout_477,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54952,8 +55514,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_476,
+        .lhs = &layout_477,
+        .rhs = &layout_479,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54979,8 +55541,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_477,
+        .lhs = &layout_477,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55006,8 +55568,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_421,
-        .rhs = &layout_464,
+        .lhs = &layout_424,
+        .rhs = &layout_467,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55033,8 +55595,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_421,
-        .rhs = &layout_465,
+        .lhs = &layout_424,
+        .rhs = &layout_468,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55060,8 +55622,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_478,
-        .rhs = &layout_467,
+        .lhs = &layout_481,
+        .rhs = &layout_470,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55087,8 +55649,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_478,
-        .rhs = &layout_468,
+        .lhs = &layout_481,
+        .rhs = &layout_471,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55114,8 +55676,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_478,
-        .rhs = &layout_469,
+        .lhs = &layout_481,
+        .rhs = &layout_472,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55141,8 +55703,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_479,
-        .rhs = &layout_471,
+        .lhs = &layout_482,
+        .rhs = &layout_474,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55168,8 +55730,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_479,
-        .rhs = &layout_472,
+        .lhs = &layout_482,
+        .rhs = &layout_475,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55195,8 +55757,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_479,
-        .rhs = &layout_473,
+        .lhs = &layout_482,
+        .rhs = &layout_476,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55222,8 +55784,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_480,
-        .rhs = &layout_475,
+        .lhs = &layout_483,
+        .rhs = &layout_478,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55249,8 +55811,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_480,
-        .rhs = &layout_476,
+        .lhs = &layout_483,
+        .rhs = &layout_479,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55276,8 +55838,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_480,
-        .rhs = &layout_477,
+        .lhs = &layout_483,
+        .rhs = &layout_480,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55303,8 +55865,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_481,
+        .lhs = &layout_425,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55330,8 +55892,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_482,
+        .lhs = &layout_425,
+        .rhs = &layout_485,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55357,8 +55919,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_483,
-        .rhs = &layout_484,
+        .lhs = &layout_486,
+        .rhs = &layout_487,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55384,8 +55946,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_483,
-        .rhs = &layout_485,
+        .lhs = &layout_486,
+        .rhs = &layout_488,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55411,8 +55973,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_483,
-        .rhs = &layout_486,
+        .lhs = &layout_486,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55438,8 +56000,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_487,
-        .rhs = &layout_488,
+        .lhs = &layout_490,
+        .rhs = &layout_491,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55465,8 +56027,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_487,
-        .rhs = &layout_489,
+        .lhs = &layout_490,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55492,8 +56054,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_487,
-        .rhs = &layout_490,
+        .lhs = &layout_490,
+        .rhs = &layout_493,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55519,8 +56081,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_492,
+        .lhs = &layout_494,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55546,8 +56108,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_493,
+        .lhs = &layout_494,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55573,8 +56135,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_494,
+        .lhs = &layout_494,
+        .rhs = &layout_497,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55600,8 +56162,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_424,
-        .rhs = &layout_481,
+        .lhs = &layout_427,
+        .rhs = &layout_484,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55627,8 +56189,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_424,
-        .rhs = &layout_482,
+        .lhs = &layout_427,
+        .rhs = &layout_485,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55654,8 +56216,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_495,
-        .rhs = &layout_484,
+        .lhs = &layout_498,
+        .rhs = &layout_487,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55681,8 +56243,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_495,
-        .rhs = &layout_485,
+        .lhs = &layout_498,
+        .rhs = &layout_488,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55708,8 +56270,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_495,
-        .rhs = &layout_486,
+        .lhs = &layout_498,
+        .rhs = &layout_489,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55735,8 +56297,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_488,
+        .lhs = &layout_499,
+        .rhs = &layout_491,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55762,8 +56324,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_489,
+        .lhs = &layout_499,
+        .rhs = &layout_492,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55789,8 +56351,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_496,
-        .rhs = &layout_490,
+        .lhs = &layout_499,
+        .rhs = &layout_493,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55816,8 +56378,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_497,
-        .rhs = &layout_492,
+        .lhs = &layout_500,
+        .rhs = &layout_495,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55843,8 +56405,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_497,
-        .rhs = &layout_493,
+        .lhs = &layout_500,
+        .rhs = &layout_496,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55870,8 +56432,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_497,
-        .rhs = &layout_494,
+        .lhs = &layout_500,
+        .rhs = &layout_497,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -55897,8 +56459,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
-        .rhs = &layout_498,
+        .lhs = &layout_394,
+        .rhs = &layout_501,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55924,8 +56486,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
-        .rhs = &layout_499,
+        .lhs = &layout_394,
+        .rhs = &layout_502,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55951,8 +56513,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_394,
-        .rhs = &layout_500,
+        .lhs = &layout_395,
+        .rhs = &layout_503,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -55978,8 +56540,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_394,
-        .rhs = &layout_501,
+        .lhs = &layout_395,
+        .rhs = &layout_504,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56005,8 +56567,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_394,
-        .rhs = &layout_502,
+        .lhs = &layout_395,
+        .rhs = &layout_505,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56032,8 +56594,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_503,
+        .lhs = &layout_396,
+        .rhs = &layout_506,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56059,8 +56621,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_504,
+        .lhs = &layout_396,
+        .rhs = &layout_507,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56086,8 +56648,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_505,
+        .lhs = &layout_396,
+        .rhs = &layout_508,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56113,8 +56675,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
-        .rhs = &layout_506,
+        .lhs = &layout_397,
+        .rhs = &layout_509,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56140,8 +56702,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
-        .rhs = &layout_507,
+        .lhs = &layout_397,
+        .rhs = &layout_510,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56167,8 +56729,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
-        .rhs = &layout_508,
+        .lhs = &layout_397,
+        .rhs = &layout_511,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56194,8 +56756,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_426,
+        .lhs = &layout_425,
+        .rhs = &layout_429,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -56221,8 +56783,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_427,
-        .rhs = &layout_426,
+        .lhs = &layout_430,
+        .rhs = &layout_429,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56249,7 +56811,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_415,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56276,7 +56838,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56303,7 +56865,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56330,7 +56892,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56356,8 +56918,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_417,
-        .rhs = &layout_416,
+        .lhs = &layout_420,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56384,7 +56946,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56411,7 +56973,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56437,8 +56999,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_419,
-        .rhs = &layout_420,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56464,8 +57026,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56491,8 +57053,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_423,
+        .lhs = &layout_425,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56518,8 +57080,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_424,
-        .rhs = &layout_423,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56545,8 +57107,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_1(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
-        .rhs = &layout_425,
+        .lhs = &layout_394,
+        .rhs = &layout_428,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56572,8 +57134,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_426,
+        .lhs = &layout_425,
+        .rhs = &layout_429,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -56599,8 +57161,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_427,
-        .rhs = &layout_426,
+        .lhs = &layout_430,
+        .rhs = &layout_429,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56627,7 +57189,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_330,
-        .rhs = &layout_415,
+        .rhs = &layout_418,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56654,7 +57216,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_334,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56681,7 +57243,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_330,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56708,7 +57270,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_416,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56734,8 +57296,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_417,
-        .rhs = &layout_416,
+        .lhs = &layout_420,
+        .rhs = &layout_419,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56762,7 +57324,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_330,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56789,7 +57351,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_339,
-        .rhs = &layout_418,
+        .rhs = &layout_421,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -56815,8 +57377,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_419,
-        .rhs = &layout_420,
+        .lhs = &layout_422,
+        .rhs = &layout_423,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56842,8 +57404,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_424,
+        .rhs = &layout_423,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -56869,8 +57431,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_422,
-        .rhs = &layout_423,
+        .lhs = &layout_425,
+        .rhs = &layout_426,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56896,8 +57458,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_424,
-        .rhs = &layout_423,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56923,8 +57485,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_1(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_393,
-        .rhs = &layout_425,
+        .lhs = &layout_394,
+        .rhs = &layout_428,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56950,8 +57512,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_509,
-        .rhs = &layout_510,
+        .lhs = &layout_512,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56977,8 +57539,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_509,
-        .rhs = &layout_511,
+        .lhs = &layout_512,
+        .rhs = &layout_514,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57004,8 +57566,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_511,
+        .lhs = &layout_512,
+        .rhs = &layout_514,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57031,8 +57593,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_512,
-        .rhs = &layout_511,
+        .lhs = &layout_515,
+        .rhs = &layout_514,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57058,8 +57620,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_512,
-        .rhs = &layout_511,
+        .lhs = &layout_515,
+        .rhs = &layout_514,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57085,8 +57647,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_513,
+        .lhs = &layout_512,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57112,8 +57674,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_509,
-        .rhs = &layout_513,
+        .lhs = &layout_512,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57139,8 +57701,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_512,
-        .rhs = &layout_513,
+        .lhs = &layout_515,
+        .rhs = &layout_516,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57166,8 +57728,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_514,
-        .rhs = &layout_513,
+        .lhs = &layout_517,
+        .rhs = &layout_516,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57193,8 +57755,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_514,
-        .rhs = &layout_513,
+        .lhs = &layout_517,
+        .rhs = &layout_516,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57220,8 +57782,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_515,
+        .lhs = &layout_512,
+        .rhs = &layout_518,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57247,8 +57809,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_509,
-        .rhs = &layout_515,
+        .lhs = &layout_512,
+        .rhs = &layout_518,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57274,8 +57836,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_512,
-        .rhs = &layout_515,
+        .lhs = &layout_515,
+        .rhs = &layout_518,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57301,8 +57863,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_512,
-        .rhs = &layout_515,
+        .lhs = &layout_515,
+        .rhs = &layout_518,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57328,8 +57890,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_512,
-        .rhs = &layout_515,
+        .lhs = &layout_515,
+        .rhs = &layout_518,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57355,8 +57917,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_516,
-        .rhs = &layout_517,
+        .lhs = &layout_519,
+        .rhs = &layout_520,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57382,8 +57944,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_518,
-        .rhs = &layout_517,
+        .lhs = &layout_521,
+        .rhs = &layout_520,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57409,8 +57971,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_518,
-        .rhs = &layout_517,
+        .lhs = &layout_521,
+        .rhs = &layout_520,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57436,8 +57998,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_519,
-        .rhs = &layout_517,
+        .lhs = &layout_522,
+        .rhs = &layout_520,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57463,8 +58025,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_516,
-        .rhs = &layout_520,
+        .lhs = &layout_519,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -57490,8 +58052,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_519,
-        .rhs = &layout_520,
+        .lhs = &layout_522,
+        .rhs = &layout_523,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -57517,8 +58079,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_521,
-        .rhs = &layout_522,
+        .lhs = &layout_524,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -57544,8 +58106,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_521,
-        .rhs = &layout_523,
+        .lhs = &layout_524,
+        .rhs = &layout_526,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57571,8 +58133,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_521,
-        .rhs = &layout_523,
+        .lhs = &layout_524,
+        .rhs = &layout_526,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57598,8 +58160,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_524,
-        .rhs = &layout_523,
+        .lhs = &layout_527,
+        .rhs = &layout_526,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57625,8 +58187,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_524,
-        .rhs = &layout_523,
+        .lhs = &layout_527,
+        .rhs = &layout_526,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57652,8 +58214,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_521,
-        .rhs = &layout_525,
+        .lhs = &layout_524,
+        .rhs = &layout_528,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57679,8 +58241,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_521,
-        .rhs = &layout_525,
+        .lhs = &layout_524,
+        .rhs = &layout_528,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57706,8 +58268,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_524,
-        .rhs = &layout_525,
+        .lhs = &layout_527,
+        .rhs = &layout_528,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57733,8 +58295,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_524,
-        .rhs = &layout_525,
+        .lhs = &layout_527,
+        .rhs = &layout_528,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57760,8 +58322,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_526,
-        .rhs = &layout_525,
+        .lhs = &layout_529,
+        .rhs = &layout_528,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57787,8 +58349,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_526,
-        .rhs = &layout_525,
+        .lhs = &layout_529,
+        .rhs = &layout_528,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57814,8 +58376,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_527,
-        .rhs = &layout_528,
+        .lhs = &layout_530,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57841,8 +58403,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_527,
-        .rhs = &layout_528,
+        .lhs = &layout_530,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57868,8 +58430,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_528,
+        .lhs = &layout_532,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57895,8 +58457,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_528,
+        .lhs = &layout_532,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57922,8 +58484,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_528,
+        .lhs = &layout_532,
+        .rhs = &layout_531,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57949,8 +58511,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_528,
+        .lhs = &layout_532,
+        .rhs = &layout_531,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57976,8 +58538,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_530,
-        .rhs = &layout_531,
+        .lhs = &layout_533,
+        .rhs = &layout_534,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58003,8 +58565,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_530,
-        .rhs = &layout_531,
+        .lhs = &layout_533,
+        .rhs = &layout_534,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58030,8 +58592,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_518,
-        .rhs = &layout_531,
+        .lhs = &layout_521,
+        .rhs = &layout_534,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58057,8 +58619,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_518,
-        .rhs = &layout_531,
+        .lhs = &layout_521,
+        .rhs = &layout_534,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58084,8 +58646,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_519,
-        .rhs = &layout_531,
+        .lhs = &layout_522,
+        .rhs = &layout_534,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58111,8 +58673,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_519,
-        .rhs = &layout_531,
+        .lhs = &layout_522,
+        .rhs = &layout_534,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58138,8 +58700,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_530,
-        .rhs = &layout_532,
+        .lhs = &layout_533,
+        .rhs = &layout_535,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -58165,8 +58727,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_519,
-        .rhs = &layout_532,
+        .lhs = &layout_522,
+        .rhs = &layout_535,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58192,8 +58754,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_533,
-        .rhs = &layout_534,
+        .lhs = &layout_536,
+        .rhs = &layout_537,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58219,8 +58781,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_535,
-        .rhs = &layout_536,
+        .lhs = &layout_538,
+        .rhs = &layout_539,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58246,8 +58808,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_537,
-        .rhs = &layout_536,
+        .lhs = &layout_540,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -58273,8 +58835,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_538,
-        .rhs = &layout_539,
+        .lhs = &layout_541,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58300,8 +58862,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_540,
-        .rhs = &layout_541,
+        .lhs = &layout_543,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58327,8 +58889,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_541,
+        .lhs = &layout_541,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58354,8 +58916,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_542,
-        .rhs = &layout_541,
+        .lhs = &layout_545,
+        .rhs = &layout_544,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58381,8 +58943,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_543,
-        .rhs = &layout_541,
+        .lhs = &layout_546,
+        .rhs = &layout_544,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58408,8 +58970,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_544,
+        .lhs = &layout_541,
+        .rhs = &layout_547,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58435,8 +58997,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_544,
+        .lhs = &layout_541,
+        .rhs = &layout_547,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58462,8 +59024,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_543,
-        .rhs = &layout_544,
+        .lhs = &layout_546,
+        .rhs = &layout_547,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58489,8 +59051,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_543,
-        .rhs = &layout_544,
+        .lhs = &layout_546,
+        .rhs = &layout_547,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58516,8 +59078,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_545,
-        .rhs = &layout_544,
+        .lhs = &layout_548,
+        .rhs = &layout_547,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58543,8 +59105,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_545,
-        .rhs = &layout_544,
+        .lhs = &layout_548,
+        .rhs = &layout_547,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58570,8 +59132,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_537,
-        .rhs = &layout_546,
+        .lhs = &layout_540,
+        .rhs = &layout_549,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58597,8 +59159,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_537,
-        .rhs = &layout_546,
+        .lhs = &layout_540,
+        .rhs = &layout_549,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58624,8 +59186,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_547,
-        .rhs = &layout_546,
+        .lhs = &layout_550,
+        .rhs = &layout_549,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58651,8 +59213,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_547,
-        .rhs = &layout_546,
+        .lhs = &layout_550,
+        .rhs = &layout_549,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58678,8 +59240,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_547,
-        .rhs = &layout_546,
+        .lhs = &layout_550,
+        .rhs = &layout_549,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58705,8 +59267,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_547,
-        .rhs = &layout_546,
+        .lhs = &layout_550,
+        .rhs = &layout_549,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58732,8 +59294,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_548,
-        .rhs = &layout_549,
+        .lhs = &layout_551,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58759,8 +59321,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_548,
-        .rhs = &layout_549,
+        .lhs = &layout_551,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58786,8 +59348,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_550,
-        .rhs = &layout_549,
+        .lhs = &layout_553,
+        .rhs = &layout_552,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58813,8 +59375,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_550,
-        .rhs = &layout_549,
+        .lhs = &layout_553,
+        .rhs = &layout_552,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58840,8 +59402,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_551,
-        .rhs = &layout_549,
+        .lhs = &layout_554,
+        .rhs = &layout_552,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58867,8 +59429,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_551,
-        .rhs = &layout_549,
+        .lhs = &layout_554,
+        .rhs = &layout_552,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58894,8 +59456,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_548,
-        .rhs = &layout_552,
+        .lhs = &layout_551,
+        .rhs = &layout_555,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -58921,8 +59483,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_551,
-        .rhs = &layout_552,
+        .lhs = &layout_554,
+        .rhs = &layout_555,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58948,8 +59510,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_535,
-        .rhs = &layout_553,
+        .lhs = &layout_538,
+        .rhs = &layout_556,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58975,8 +59537,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_535,
-        .rhs = &layout_553,
+        .lhs = &layout_538,
+        .rhs = &layout_556,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -59002,8 +59564,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_537,
-        .rhs = &layout_553,
+        .lhs = &layout_540,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -59021,7 +59583,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1465;
+const size_t tw_generated_kernel_count = 1482;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -65393,7 +65955,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0xd8409e84d25224e7),
         .vectorized = 0,
     },
@@ -65492,7 +66054,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0xa6bf4ee85220da87),
         .vectorized = 0,
     },
@@ -65591,7 +66153,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x68c5f89e0b034217),
         .vectorized = 0,
     },
@@ -65646,7 +66208,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0xabfa06502de18c22),
         .vectorized = 1,
     },
@@ -65712,7 +66274,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x598419c5c37fe980),
         .vectorized = 1,
     },
@@ -65778,7 +66340,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x4ac294554055a8c0),
         .vectorized = 1,
     },
@@ -65805,13 +66367,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_lhs_pack_f32_qsi8d32p2x4_avx2_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0x855e45a4ad3125a6),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_lhs_pack_f32_qsi8d32p2x4_avx2_b32_sums128",
         .operand = "lhs",
         .source = "f32",
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_417,
+        .layout = &layout_420,
         .content_hash = UINT64_C(0x855e45a4ad3125a6),
         .vectorized = 1,
     },
@@ -65827,13 +66400,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_lhs_pack_f16_qsi8d32p2x4_avx2_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0x262e87a3d4c36b14),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_lhs_pack_f16_qsi8d32p2x4_avx2_b32_sums128",
         .operand = "lhs",
         .source = "f16",
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_417,
+        .layout = &layout_420,
         .content_hash = UINT64_C(0x262e87a3d4c36b14),
         .vectorized = 1,
     },
@@ -65849,13 +66433,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_lhs_pack_bf16_qsi8d32p2x4_avx2_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_401,
+        .content_hash = UINT64_C(0xaa87409505f06a90),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_lhs_pack_bf16_qsi8d32p2x4_avx2_b32_sums128",
         .operand = "lhs",
         .source = "bf16",
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_417,
+        .layout = &layout_420,
         .content_hash = UINT64_C(0xaa87409505f06a90),
         .vectorized = 1,
     },
@@ -65954,7 +66549,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x6ff21ceaeb230d83),
         .vectorized = 1,
     },
@@ -66053,7 +66648,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x9245c5c27d07c7ee),
         .vectorized = 1,
     },
@@ -66152,7 +66747,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x9d9def282485d5d0),
         .vectorized = 1,
     },
@@ -66251,7 +66846,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_401,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0xd02710631662b5d5),
         .vectorized = 1,
     },
@@ -66350,7 +66945,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_401,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0xdc408c7b69a0063a),
         .vectorized = 1,
     },
@@ -66449,7 +67044,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_401,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0x6c481c561cacd08c),
         .vectorized = 1,
     },
@@ -66504,7 +67099,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_419,
+        .layout = &layout_422,
         .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
@@ -66515,7 +67110,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_466,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
@@ -66526,7 +67121,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_470,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
@@ -66537,7 +67132,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
         .vectorized = 1,
     },
@@ -66592,7 +67187,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_419,
+        .layout = &layout_422,
         .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
@@ -66603,7 +67198,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_466,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
@@ -66614,7 +67209,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_470,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
@@ -66625,7 +67220,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0xfccbe2ec55521dca),
         .vectorized = 1,
     },
@@ -66680,7 +67275,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_419,
+        .layout = &layout_422,
         .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
@@ -66691,7 +67286,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_466,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
@@ -66702,7 +67297,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_470,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
@@ -66713,7 +67308,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x1472dd116359128c),
         .vectorized = 1,
     },
@@ -66768,7 +67363,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_421,
+        .layout = &layout_424,
         .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
@@ -66779,7 +67374,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_478,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
@@ -66790,7 +67385,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_479,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
@@ -66801,7 +67396,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_480,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
         .vectorized = 1,
     },
@@ -66856,7 +67451,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_421,
+        .layout = &layout_424,
         .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
@@ -66867,7 +67462,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_478,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
@@ -66878,7 +67473,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_479,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
@@ -66889,7 +67484,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_480,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x55f10820c482ba52),
         .vectorized = 1,
     },
@@ -66944,7 +67539,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_421,
+        .layout = &layout_424,
         .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
@@ -66955,7 +67550,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_478,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
@@ -66966,7 +67561,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_479,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
@@ -66977,7 +67572,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_480,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0xda87eb5df217ed00),
         .vectorized = 1,
     },
@@ -67032,7 +67627,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_422,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
@@ -67043,7 +67638,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_483,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
@@ -67054,7 +67649,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_487,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
@@ -67065,7 +67660,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xd390392121534c8b),
         .vectorized = 1,
     },
@@ -67120,7 +67715,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_422,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
@@ -67131,7 +67726,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_483,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
@@ -67142,7 +67737,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_487,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
@@ -67153,7 +67748,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
         .vectorized = 1,
     },
@@ -67208,7 +67803,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_422,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
@@ -67219,7 +67814,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_483,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
@@ -67230,7 +67825,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_487,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
@@ -67241,7 +67836,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0xf59e41f94c9b3721),
         .vectorized = 1,
     },
@@ -67296,7 +67891,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_424,
+        .layout = &layout_427,
         .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
@@ -67307,7 +67902,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_495,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
@@ -67318,7 +67913,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
@@ -67329,7 +67924,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_497,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0xa12bf2d501c802fc),
         .vectorized = 1,
     },
@@ -67384,7 +67979,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_424,
+        .layout = &layout_427,
         .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
@@ -67395,7 +67990,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_495,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
@@ -67406,7 +68001,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
@@ -67417,7 +68012,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_497,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0xd98d084e70511854),
         .vectorized = 1,
     },
@@ -67472,7 +68067,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_424,
+        .layout = &layout_427,
         .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
@@ -67483,7 +68078,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_495,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
@@ -67494,7 +68089,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
@@ -67505,7 +68100,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_497,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x7946ccff4fd55376),
         .vectorized = 1,
     },
@@ -67538,7 +68133,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_422,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0x9865322bda67fd44),
         .vectorized = 1,
     },
@@ -67571,7 +68166,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_422,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0x5945346fd254b81e),
         .vectorized = 1,
     },
@@ -67604,7 +68199,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_422,
+        .layout = &layout_425,
         .content_hash = UINT64_C(0x06352b47babeb95c),
         .vectorized = 1,
     },
@@ -67637,7 +68232,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_427,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x2c9c52a977e4e094),
         .vectorized = 1,
     },
@@ -67670,7 +68265,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_427,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x5e1b8888a1b83602),
         .vectorized = 1,
     },
@@ -67703,7 +68298,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_427,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x8840df18f90257e0),
         .vectorized = 1,
     },
@@ -67857,7 +68452,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_450,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
@@ -67868,7 +68463,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_451,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
@@ -67879,7 +68474,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_452,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0xcc687c6e53f0113e),
         .vectorized = 1,
     },
@@ -67901,7 +68496,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_450,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
@@ -67912,7 +68507,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_451,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
@@ -67923,7 +68518,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_452,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0xc773f2c70678ce9c),
         .vectorized = 1,
     },
@@ -67945,7 +68540,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_450,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
@@ -67956,7 +68551,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_451,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
@@ -67967,7 +68562,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_452,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0x4c71ac89bf6b1374),
         .vectorized = 1,
     },
@@ -68033,7 +68628,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0xfb3bd46f559be6cb),
         .vectorized = 1,
     },
@@ -68099,7 +68694,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x654278577e3cb33d),
         .vectorized = 1,
     },
@@ -68165,7 +68760,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_397,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0x0efd9bd7510036a1),
         .vectorized = 1,
     },
@@ -68231,7 +68826,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_401,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0xe69cdcc98c88d949),
         .vectorized = 1,
     },
@@ -68297,7 +68892,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_401,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
         .vectorized = 1,
     },
@@ -68363,7 +68958,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_401,
+        .layout = &layout_402,
         .content_hash = UINT64_C(0x448caa7c8193abe9),
         .vectorized = 1,
     },
@@ -68429,7 +69024,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xe41e7284cd3aad92),
         .vectorized = 1,
     },
@@ -68495,7 +69090,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0x8fbe6372a069cf9c),
         .vectorized = 1,
     },
@@ -68561,7 +69156,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
         .vectorized = 1,
     },
@@ -68627,7 +69222,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_405,
+        .layout = &layout_407,
         .content_hash = UINT64_C(0x79b29ae6527739ce),
         .vectorized = 1,
     },
@@ -68693,7 +69288,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_405,
+        .layout = &layout_407,
         .content_hash = UINT64_C(0x476cdaa80784a5e4),
         .vectorized = 1,
     },
@@ -68759,8 +69354,107 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_405,
+        .layout = &layout_407,
         .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_b32_sums8",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x3228c6db58853a42),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_402,
+        .content_hash = UINT64_C(0x3228c6db58853a42),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_b32_sums8",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x0b1b072d1b37a590),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_402,
+        .content_hash = UINT64_C(0x0b1b072d1b37a590),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_b32_sums8",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x5657a99240e644f4),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_b32_sums16",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_402,
+        .content_hash = UINT64_C(0x5657a99240e644f4),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x656597fb08ea1f3c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0x02c45a82e90c9f2e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_295,
+        .content_hash = UINT64_C(0xe644afeb3e9b7112),
         .vectorized = 1,
     },
     {
@@ -68770,7 +69464,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_393,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
@@ -68781,7 +69475,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_394,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
@@ -68792,7 +69486,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_395,
+        .layout = &layout_396,
         .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
@@ -68803,7 +69497,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_396,
+        .layout = &layout_397,
         .content_hash = UINT64_C(0xb95f4227bac17859),
         .vectorized = 1,
     },
@@ -68814,7 +69508,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_393,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
@@ -68825,7 +69519,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_394,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
@@ -68836,7 +69530,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_395,
+        .layout = &layout_396,
         .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
@@ -68847,7 +69541,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_396,
+        .layout = &layout_397,
         .content_hash = UINT64_C(0xfffbd493e2a6b61f),
         .vectorized = 1,
     },
@@ -68858,7 +69552,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_393,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
@@ -68869,7 +69563,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_394,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
@@ -68880,7 +69574,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_395,
+        .layout = &layout_396,
         .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
@@ -68891,7 +69585,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_396,
+        .layout = &layout_397,
         .content_hash = UINT64_C(0x6797a2e0eba175ff),
         .vectorized = 1,
     },
@@ -68902,7 +69596,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_90941a04,
         .features = 0,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0xd2974e8422b2356f),
         .vectorized = 0,
     },
@@ -68913,7 +69607,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_90941a04,
         .features = 0,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0xc80695c5758cb767),
         .vectorized = 0,
     },
@@ -68924,7 +69618,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_90941a04,
         .features = 0,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x95107bcae1de9739),
         .vectorized = 0,
     },
@@ -68935,7 +69629,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_90941a04),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0xf19f26d89e080471),
         .vectorized = 1,
     },
@@ -68946,7 +69640,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_90941a04),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x5ce523a8ea4dee0f),
         .vectorized = 1,
     },
@@ -68957,8 +69651,74 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_90941a04),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x64deb7c0fbb654b1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_411,
+        .content_hash = UINT64_C(0xa86f9c46f83d3d37),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_411,
+        .content_hash = UINT64_C(0x0a27ef1cd5465499),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_411,
+        .content_hash = UINT64_C(0x2ccea0d62c6709f7),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_8e922a8b",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_8e922a8b),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_412,
+        .content_hash = UINT64_C(0x7a1a0f8be7376afe),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_8e922a8b",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_8e922a8b),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_412,
+        .content_hash = UINT64_C(0xf240cb9fd066c774),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_8e922a8b",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_8e922a8b),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_412,
+        .content_hash = UINT64_C(0x4d1f94e650e2eb50),
         .vectorized = 1,
     },
     {
@@ -68968,7 +69728,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_90941a04),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x2424b6f73c1efe24),
         .vectorized = 1,
     },
@@ -68979,7 +69739,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_90941a04),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x4504deebe8c09d7b),
         .vectorized = 1,
     },
@@ -68990,7 +69750,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_90941a04),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0xdb6ba9cca7ae59b7),
         .vectorized = 1,
     },
@@ -69001,7 +69761,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_8e922a8b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_410,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x08bcacd390b6ccb9),
         .vectorized = 1,
     },
@@ -69012,7 +69772,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_8e922a8b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_410,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x4b605204e032ac8c),
         .vectorized = 1,
     },
@@ -69023,7 +69783,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_8e922a8b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_410,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x26dae2e75f013df6),
         .vectorized = 1,
     },
@@ -69034,7 +69794,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_90941a04),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0x37928fcc5fbffba6),
         .vectorized = 1,
     },
@@ -69045,7 +69805,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_90941a04),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0xacda251feffb57c8),
         .vectorized = 1,
     },
@@ -69056,7 +69816,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_90941a04),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_406,
+        .layout = &layout_408,
         .content_hash = UINT64_C(0xd358ad68dfc67492),
         .vectorized = 1,
     },
@@ -69067,7 +69827,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_8e922a8b),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_410,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x5029c9ffe123692b),
         .vectorized = 1,
     },
@@ -69078,7 +69838,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_8e922a8b),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_410,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x6b31da6e2a6305b7),
         .vectorized = 1,
     },
@@ -69089,7 +69849,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_8e922a8b),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_410,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0xc7e440df983eab0b),
         .vectorized = 1,
     },
@@ -69100,7 +69860,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_412,
+        .layout = &layout_415,
         .content_hash = UINT64_C(0xfe577b2578360dcf),
         .vectorized = 1,
     },
@@ -69111,7 +69871,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_412,
+        .layout = &layout_415,
         .content_hash = UINT64_C(0x5b102a48988429dd),
         .vectorized = 1,
     },
@@ -69122,7 +69882,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_412,
+        .layout = &layout_415,
         .content_hash = UINT64_C(0xe82cd25db5e98cf9),
         .vectorized = 1,
     },
@@ -69133,7 +69893,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_414,
+        .layout = &layout_417,
         .content_hash = UINT64_C(0x402955a7ce40ed5d),
         .vectorized = 1,
     },
@@ -69144,7 +69904,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_414,
+        .layout = &layout_417,
         .content_hash = UINT64_C(0x4111ae621095d5fb),
         .vectorized = 1,
     },
@@ -69155,7 +69915,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_414,
+        .layout = &layout_417,
         .content_hash = UINT64_C(0x91d4ad35029278d7),
         .vectorized = 1,
     },
@@ -69166,7 +69926,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_509,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -69177,7 +69937,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_521,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -69188,7 +69948,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_538,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -69199,7 +69959,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_509,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -69210,7 +69970,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_521,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -69221,7 +69981,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_538,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -69232,7 +69992,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_512,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -69243,7 +70003,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_524,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -69254,7 +70014,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_543,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -69265,7 +70025,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -69276,7 +70036,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_521,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -69287,7 +70047,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_538,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -69298,7 +70058,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_512,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -69309,7 +70069,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_524,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -69320,7 +70080,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_543,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -69331,7 +70091,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_514,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -69342,7 +70102,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_526,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -69353,7 +70113,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_545,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -69364,7 +70124,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_509,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -69375,7 +70135,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_527,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -69386,7 +70146,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_537,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -69397,7 +70157,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_512,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -69408,7 +70168,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_529,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -69419,7 +70179,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_547,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -69430,7 +70190,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_516,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -69441,7 +70201,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_530,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -69452,7 +70212,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_548,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -69463,7 +70223,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_518,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -69474,7 +70234,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_550,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -69485,7 +70245,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_519,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -69496,7 +70256,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -69507,7 +70267,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_516,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -69518,7 +70278,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_530,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -69529,7 +70289,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_548,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -69540,7 +70300,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_519,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -69551,7 +70311,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_551,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -69562,7 +70322,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_533,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -69573,7 +70333,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_535,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -69584,7 +70344,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_535,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -69595,7 +70355,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_537,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -69606,7 +70366,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_540,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -69617,7 +70377,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_542,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -75452,6 +76212,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_rhs_pack_q4_1_qmi4c32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q4_1",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x803d4c1eae9f874b),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni",
         .operand = "rhs",
         .source = "q4_1",
@@ -75504,6 +76275,17 @@ const tw_packer tw_generated_packers[] = {
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_379,
         .content_hash = UINT64_C(0x0f00d8ff2bd620fe),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q4_k",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_379,
+        .content_hash = UINT64_C(0x8d357a66ef08b59c),
         .vectorized = 1,
     },
     {
@@ -75562,6 +76344,17 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_q5_1_qmi5c32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q5_1",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_384,
+        .content_hash = UINT64_C(0x32b616dae616ba1f),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_q5_1_qmi5c32p32x4_avx512_vnni",
         .operand = "rhs",
         .source = "q5_1",
@@ -75617,13 +76410,24 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q5_k",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_391,
+        .content_hash = UINT64_C(0xd77ced0363b21be1),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni",
         .operand = "rhs",
         .source = "q5_k",
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_391,
+        .layout = &layout_392,
         .content_hash = UINT64_C(0xcbb176924d5523b9),
         .vectorized = 1,
     },
@@ -75645,7 +76449,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_392,
+        .layout = &layout_393,
         .content_hash = UINT64_C(0x748abd9b0914dc8b),
         .vectorized = 1,
     },
@@ -75656,7 +76460,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_398,
+        .layout = &layout_399,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -75667,8 +76471,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_399,
+        .layout = &layout_400,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q5_0",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_400,
+        .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
     {
@@ -75678,7 +76493,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_400,
+        .layout = &layout_403,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -75689,7 +76504,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_402,
+        .layout = &layout_404,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -75700,7 +76515,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_404,
+        .layout = &layout_406,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
         .vectorized = 0,
     },
@@ -75711,7 +76526,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_407,
+        .layout = &layout_409,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -75722,8 +76537,19 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_408,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0x55d90864114a007e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q6_k",
+        .isa = "avx_vnni",
+        .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_410,
+        .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
     {
@@ -75733,7 +76559,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_409,
+        .layout = &layout_413,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -75744,7 +76570,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_411,
+        .layout = &layout_414,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -75755,7 +76581,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_413,
+        .layout = &layout_416,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
     },
@@ -75766,7 +76592,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_415,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -75777,7 +76603,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_415,
+        .layout = &layout_418,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -75788,7 +76614,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_416,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -75799,7 +76625,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_416,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -75810,7 +76636,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_416,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -75821,7 +76647,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_416,
+        .layout = &layout_419,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -75832,7 +76658,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_418,
+        .layout = &layout_421,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -75843,7 +76669,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_418,
+        .layout = &layout_421,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -75854,7 +76680,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_420,
+        .layout = &layout_423,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -75865,7 +76691,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_420,
+        .layout = &layout_423,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -75876,7 +76702,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_423,
+        .layout = &layout_426,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -75887,7 +76713,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_423,
+        .layout = &layout_426,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -75898,7 +76724,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_425,
+        .layout = &layout_428,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -75909,7 +76735,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_425,
+        .layout = &layout_428,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -75920,7 +76746,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -75931,7 +76757,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -75942,7 +76768,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_428,
+        .layout = &layout_431,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -75953,7 +76779,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_429,
+        .layout = &layout_432,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -75964,7 +76790,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_430,
+        .layout = &layout_433,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -75975,7 +76801,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_433,
+        .layout = &layout_436,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -75986,7 +76812,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_436,
+        .layout = &layout_439,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -75997,7 +76823,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_431,
+        .layout = &layout_434,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -76008,7 +76834,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_434,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -76019,7 +76845,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_437,
+        .layout = &layout_440,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -76030,7 +76856,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_432,
+        .layout = &layout_435,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -76041,7 +76867,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_435,
+        .layout = &layout_438,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -76052,7 +76878,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_438,
+        .layout = &layout_441,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -76063,7 +76889,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_439,
+        .layout = &layout_442,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -76074,7 +76900,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_440,
+        .layout = &layout_443,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -76085,7 +76911,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_441,
+        .layout = &layout_444,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -76096,7 +76922,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_444,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -76107,7 +76933,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_447,
+        .layout = &layout_450,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -76118,7 +76944,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_442,
+        .layout = &layout_445,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -76129,7 +76955,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_445,
+        .layout = &layout_448,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -76140,7 +76966,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_448,
+        .layout = &layout_451,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -76151,7 +76977,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_443,
+        .layout = &layout_446,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -76162,7 +76988,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_446,
+        .layout = &layout_449,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -76173,7 +76999,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_449,
+        .layout = &layout_452,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -76184,7 +77010,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_453,
+        .layout = &layout_456,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -76195,7 +77021,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_454,
+        .layout = &layout_457,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -76206,7 +77032,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_455,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -76217,7 +77043,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_458,
+        .layout = &layout_461,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -76228,7 +77054,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_461,
+        .layout = &layout_464,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -76239,7 +77065,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_456,
+        .layout = &layout_459,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -76250,7 +77076,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_459,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -76261,7 +77087,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_462,
+        .layout = &layout_465,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -76272,7 +77098,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_457,
+        .layout = &layout_460,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -76283,7 +77109,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_460,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -76294,7 +77120,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_463,
+        .layout = &layout_466,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -76305,7 +77131,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_464,
+        .layout = &layout_467,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -76316,7 +77142,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_465,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -76327,7 +77153,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_467,
+        .layout = &layout_470,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -76338,7 +77164,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_471,
+        .layout = &layout_474,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -76349,7 +77175,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_475,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -76360,7 +77186,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_468,
+        .layout = &layout_471,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -76371,7 +77197,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_472,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -76382,7 +77208,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_476,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -76393,7 +77219,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_469,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -76404,7 +77230,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_473,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -76415,7 +77241,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_477,
+        .layout = &layout_480,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -76426,7 +77252,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_481,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -76437,7 +77263,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_482,
+        .layout = &layout_485,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -76448,7 +77274,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_484,
+        .layout = &layout_487,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -76459,7 +77285,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_488,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -76470,7 +77296,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_492,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -76481,7 +77307,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_485,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -76492,7 +77318,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_489,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -76503,7 +77329,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_493,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -76514,7 +77340,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_486,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -76525,7 +77351,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_490,
+        .layout = &layout_493,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -76536,7 +77362,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_494,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -76547,7 +77373,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_498,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -76558,7 +77384,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_499,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -76569,7 +77395,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_500,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -76580,7 +77406,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_503,
+        .layout = &layout_506,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -76591,7 +77417,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_506,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -76602,7 +77428,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_501,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -76613,7 +77439,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_504,
+        .layout = &layout_507,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -76624,7 +77450,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_507,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -76635,7 +77461,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_502,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -76646,7 +77472,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_505,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -76657,7 +77483,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_508,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -76668,7 +77494,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_510,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -76679,7 +77505,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_510,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -76690,7 +77516,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_511,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -76701,7 +77527,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_511,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -76712,7 +77538,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_511,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -76723,7 +77549,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_511,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -76734,7 +77560,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -76745,7 +77571,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -76756,7 +77582,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_515,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -76767,7 +77593,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_515,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -76778,7 +77604,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_517,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -76789,7 +77615,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_517,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -76800,7 +77626,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_520,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -76811,7 +77637,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_520,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -76822,7 +77648,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_522,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -76833,7 +77659,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_522,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -76844,7 +77670,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_523,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -76855,7 +77681,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_523,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -76866,7 +77692,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_523,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -76877,7 +77703,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_523,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -76888,7 +77714,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_525,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -76899,7 +77725,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_525,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -76910,7 +77736,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_528,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -76921,7 +77747,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_528,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -76932,7 +77758,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_531,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -76943,7 +77769,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_531,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -76954,7 +77780,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_532,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -76965,7 +77791,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_532,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -76976,7 +77802,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_534,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -76987,7 +77813,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_534,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -76998,7 +77824,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -77009,7 +77835,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_536,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -77020,7 +77846,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_539,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -77031,7 +77857,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_539,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -77042,7 +77868,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_541,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -77053,7 +77879,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_541,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -77064,7 +77890,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_541,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -77075,7 +77901,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_541,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -77086,7 +77912,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_544,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -77097,7 +77923,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_544,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -77108,7 +77934,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_546,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -77119,7 +77945,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_546,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -77130,7 +77956,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -77141,7 +77967,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_549,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -77152,7 +77978,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_552,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -77163,7 +77989,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_552,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -77174,7 +78000,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_553,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -77185,7 +78011,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_553,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -77196,7 +78022,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_553,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -77207,37 +78033,37 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_2(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_553,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1401;
+const size_t tw_generated_packer_count = 1425;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_414, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_415, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_418, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_419, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_7, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_416, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_417, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_418, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_419, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_419, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_420, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_421, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_422, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_423, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_424, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_420, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_421, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_422, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_423, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_423, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_424, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_425, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_426, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_427, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_428, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_425, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_426, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_426, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_415, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_429, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_419, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_427, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_428, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_429, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_431, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_431, 3, 1, 0, NULL, 0}}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_432, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_433, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_434, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_435, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_436, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_437, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_437, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_438, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_439, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_440, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_441, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_442, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_442, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_443, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_443, 3, 1, 0, NULL, 0}}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_444, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_445, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_446, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_447, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_431, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_432, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_433, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_434, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_434, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_435, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_435, 3, 1, 0, NULL, 0}}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_436, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_437, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_438, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_439, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_440, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_441, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_441, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_442, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_443, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_444, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_445, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_446, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_446, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_447, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_447, 3, 1, 0, NULL, 0}}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_448, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_449, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_450, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_451, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
 };
 const size_t tw_generated_source_count = 23;
 
@@ -77279,23 +78105,24 @@ static const float rates_0[] = {  /* golden-cove */
     15.54,15.54,15.66,16.25,16.33,17.07,60.24,60.24,57.96,43.12,43.12,45.01,46.81,46.81,47.91,48.91,
     48.91,49.5,73.14,73.14,75.85,94.71,94.71,96.95,108.9,108.9,110.3,117.7,117.7,118.5,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,18.73,18.73,23.81,47.19,
-    47.19,68.27,0,0,0,0,0,18.29,45.51,67.15,0,0,0,0,0,11.82,27.68,59.36,0,0,0,0,0,11.29,27.16,57.69,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,25.23,25.73,
-    25.73,25.84,26.26,26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,
-    64.27,68.76,68.76,69.94,72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,
+    13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,18.73,18.73,23.81,23.93,
+    32.51,47.19,47.19,68.27,0,0,0,0,0,18.29,24.98,23.17,31.51,45.51,67.15,0,0,0,0,0,11.82,16.79,
+    13.95,28.52,27.68,59.36,0,0,0,0,0,11.29,16.52,13.71,27.68,27.16,57.69,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,25.23,25.73,25.73,25.84,26.26,26.26,
+    26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,64.27,68.76,68.76,69.94,
+    72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,
-    80.31,0,0,0,0,0,0,13.23,31.31,68.27,0,0,0,0,0,11.64,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,
-    39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,
-    18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,
-    87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,
-    17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,
-    12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,
-    113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,
-    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,
+    18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,
+    17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,
+    18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,
+    49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,
+    0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,
+    76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,
+    76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,16,16,0,0,0,0,0,0,0,0,0,0,
@@ -77336,22 +78163,23 @@ static const float rates_1[] = {  /* redwood-cove */
     45.51,47.63,48.19,48.19,49.35,68.27,68.27,73.14,89.04,89.04,93.09,105,105,107.8,115.4,115.4,117,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,12.49,12.49,
-    16.25,31.51,31.51,54.98,0,0,0,0,0,12.19,30.57,57.29,0,0,0,0,0,7.877,18.45,43.81,0,0,0,0,0,7.529,
-    18.12,43.34,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,16.93,16.93,
-    17.09,17.28,17.28,17.37,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,
-    42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,
-    88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,
-    15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,20.9,50.57,0,0,0,0,0,7.758,18.29,42.67,0,0,0,0,0,9.66,
-    9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,
-    12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,
-    49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,
-    37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,
-    12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,
-    51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,
-    76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    16.25,16,26.95,31.51,31.51,54.98,0,0,0,0,0,12.19,18.12,15.52,26.6,30.57,57.29,0,0,0,0,0,7.877,
+    11.25,9.309,20.69,18.45,43.81,0,0,0,0,0,7.529,11.13,9.143,20.48,18.12,43.34,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,16.93,16.93,17.09,17.28,17.28,17.37,18.96,
+    18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,
+    47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,
+    0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,
+    9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,
+    12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,
+    49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,
+    16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,
+    51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,
+    76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,24,32,0,0,0,0,0,0,0,0,0,0,
@@ -77391,22 +78219,23 @@ static const float rates_2[] = {  /* zen4 */
     39.01,40.96,40.55,40.76,46.02,46.02,46.02,53.19,52.51,53.89,58.1,57.69,58.51,60.91,60.68,61.13,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,26.26,26.26,
-    33.03,32,32,43.57,0,0,0,0,0,24.04,29.26,42.23,0,0,0,0,0,16.2,18.62,43.57,0,0,0,0,0,15.06,17.66,
-    42.01,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,32.77,33.12,
-    34.09,33.99,34.18,37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,
-    42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,
-    61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,
-    37.93,39.54,50.57,0,0,0,0,0,0,17.9,20.9,50.57,0,0,0,0,0,15.52,17.07,40.96,0,0,0,0,0,19.69,19.69,
-    23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,
-    23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,
-    41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,
+    33.03,32,39.38,32,32,43.57,0,0,0,0,0,24.04,33.03,28.6,37.93,29.26,42.23,0,0,0,0,0,16.2,22.86,
+    19.32,34.25,18.62,43.57,0,0,0,0,0,15.06,22.26,17.36,33.8,17.66,42.01,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,32.77,33.12,34.09,33.99,34.18,37.93,37.93,
+    37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,
+    49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,
-    0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,
-    64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,
+    17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,
+    19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,
+    23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,
+    41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,
+    0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,
+    51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -77446,22 +78275,23 @@ static const float rates_3[] = {  /* zen5 */
     55.35,56.11,59.8,59.36,59.8,61.83,61.59,61.83,93.09,93.09,93.09,106.4,105,107.8,116.2,115.4,117,
     121.8,121.4,122.3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,
-    0,0,26.26,26.26,33.57,67.15,67.15,91.02,0,0,0,0,0,24.38,61.13,87.15,0,0,0,0,0,16.25,38.28,89.53,
-    0,0,0,0,0,15.06,36.25,86.69,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.88,31.63,32,
-    33.51,33.37,33.57,34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,
-    102.4,102.4,84.02,83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,
-    119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,
-    0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,42.67,102.4,0,0,0,0,0,15.52,36.57,81.92,0,0,
-    0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,
-    23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,
-    60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,
-    65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,
-    16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,
-    76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,26.26,26.26,33.57,34.13,40.96,67.15,67.15,91.02,0,0,0,0,0,24.38,36.25,31.03,40.96,61.13,
+    87.15,0,0,0,0,0,16.25,23.01,19.32,37.93,38.28,89.53,0,0,0,0,0,15.06,22.26,18.29,37.93,36.25,
+    86.69,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.88,31.63,32,33.51,33.37,33.57,
+    34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.02,
+    83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,
+    123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,
+    38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,
+    35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,
+    15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,
+    57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,
+    123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,
+    34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,
+    0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,
+    16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

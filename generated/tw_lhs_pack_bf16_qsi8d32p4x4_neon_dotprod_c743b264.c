@@ -16,9 +16,9 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (76260fa8b1f4769f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (7a64c453bee1782e)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (4f2f1e9c178c2a11)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (432744ce48968a9e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -4,12 +4,17 @@
 // packs the lhs from f32: avx2
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b] (df09a92edc280ebd)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
+// into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b] (597e3722806436ba)
+//          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 // into lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b] (d9d4bff2db3345cc)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (d3276d95309566e6)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (432744ce48968a9e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

@@ -11,9 +11,9 @@
 
 namespace tw::measure {
 
-/// A weight matrix in 2 or 4 bits, several codes to a byte, or in up to 8, with a bias per output column
-/// and a scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias. The
-/// bytes serve as n x k and as k x n alike: random weights have no order.
+/// A weight matrix in 2 or 4 bits, several codes to a byte, or in up to 8, with a bias per output
+/// column and a scale, or one for each of its blocks; or in floats of 16 or 32 bits, with a bias.
+/// The bytes serve as n x k and as k x n alike: random weights have no order.
 struct Weights {
   size_t n = 0, k = 0;
   size_t bits = 4;

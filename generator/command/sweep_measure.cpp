@@ -95,9 +95,14 @@ std::string build_program(const Places& places, const SweepFolder& folder) {
   return (fs::path(build) / "tuner/program/tilewright_tuner").string();
 }
 
+/// What plans call a block of the weights.
+int plan_block(const SweepAim& aim) {
+  return std::max(aim.block, aim.family.rhs->super_block);
+}
+
 Workload usual_shapes(const SweepAim& aim) {
   Workload workload;
-  Matmul matmul{"usual", aim.family.name, 4096, 2048, 1, aim.block, ""};
+  Matmul matmul{"usual", aim.family.name, 4096, 2048, 1, plan_block(aim), ""};
   if (aim.block != 0) matmul.scales = name(aim.scales);
   workload.matmuls = {matmul};
   for (const int64_t m : sweep_rows) workload.rows.push_back({m, 1});
@@ -113,7 +118,7 @@ std::vector<tuner::JobMatmul> shapes_of(const SweepOptions& options, const Sweep
   for (const tuner::JobMatmul& matmul : job_matmuls(workload)) {
     const tuner::Wanted& wanted = matmul.wanted;
     const bool same = wanted.family == aim.family.name &&
-                      wanted.block == static_cast<size_t>(aim.block) &&
+                      wanted.block == static_cast<size_t>(plan_block(aim)) &&
                       (aim.block == 0 || wanted.scales == name(aim.scales));
     for (const tuner::Calls& calls : wanted.mix) {
       if (!same) continue;

@@ -208,7 +208,11 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
 class BlockAdder {
  public:
   BlockAdder(const Tile1& t, Multiplier& multiplier)
-      : t_(t), multiplier_(multiplier), beyond_(scales_beyond_codes(t)) {}
+      : t_(t),
+        multiplier_(multiplier),
+        beyond_(beyond_codes(t, FieldKind::scales)),
+        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, FieldKind::scale_steps)
+                                               : no_value) {}
 
   /// All of k.
   std::vector<Value> add() {
@@ -255,7 +259,7 @@ class BlockAdder {
     const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
     return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
       for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
-      const Steps steps = load_steps(t_, block.rhs);
+      const Steps steps = load_steps(t_, moved(block.rhs, steps_beyond_));
       KState end = short_blocks(t_.b.constant(blocks), block, steps);
       block.lhs = std::move(end.lhs);
       block.rhs = std::move(end.rhs);
@@ -265,15 +269,20 @@ class BlockAdder {
 
   std::vector<Value> scaled(KState at, const std::vector<Value>& sums,
                             const std::vector<Value>& acc, const Steps& steps) {
-    if (beyond_ != no_value) {
-      at.rhs[0] = t_.b.op(OpCode::iadd, {at.rhs[0], beyond_}, {}, "scales", Role::address);
-    }
+    at.rhs = moved(std::move(at.rhs), beyond_);
     return add_block(t_, multiplier_, at, sums, acc, steps);
+  }
+
+  /// The cursor of a part of a panel, if it is one.
+  std::vector<Value> moved(std::vector<Value> rhs, Value beyond) const {
+    if (beyond == no_value) return rhs;
+    rhs[0] = t_.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
+    return rhs;
   }
 
   const Tile1& t_;
   Multiplier& multiplier_;
-  Value beyond_;
+  Value beyond_, steps_beyond_;
 };
 
 }  // namespace

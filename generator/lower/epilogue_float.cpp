@@ -55,7 +55,7 @@ std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multipl
 std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
   const Layout& weights = *t.rhs.layout;
-  const Value beyond = scales_beyond_codes(t);
+  const Value beyond = beyond_codes(t, FieldKind::scales);
   const auto begin = [&](std::vector<Value> rhs) {
     if (has_long_blocks(weights)) rhs = ends_of_codes(t, rhs, weights);
     if (beyond != no_value) {

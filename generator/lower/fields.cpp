@@ -83,13 +83,10 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
   return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};
 }
 
-Value scales_beyond_codes(const Tile1& t) {
+Value beyond_codes(const Tile1& t, FieldKind kind) {
   const Layout& layout = *t.rhs.layout;
-  const int64_t beyond = row_bytes(layout, FieldKind::scales) - code_pitch(layout);
+  const int64_t beyond = row_bytes(layout, kind) - code_pitch(layout);
   if (t.rhs.sub == no_value || beyond == 0) return no_value;
-  if (layout.super_block != 0) {
-    throw std::invalid_argument("with super-blocks a tile has the columns of whole panels");
-  }
   return t.b.op(OpCode::imul, {t.rhs.sub, t.b.constant(beyond)}, {}, "beyond", Role::address);
 }
 

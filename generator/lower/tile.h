@@ -76,9 +76,10 @@ struct Start {
 std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKind kind);
 /// Pointers to the tile's first row in every panel's codes; with blocks: to the first block.
 std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
-/// With blocks: what the scales of a tile that is a part of a panel are further away than its codes
-/// from where the whole panel's are, in bytes; no_value: nothing.
-Value scales_beyond_codes(const Tile1& t);
+/// With blocks: what a field (scales, or what they are multiples of) of a tile that is a part of a
+/// panel is further away than its codes from where the whole panel's are, in bytes; no_value:
+/// nothing.
+Value beyond_codes(const Tile1& t, FieldKind kind);
 /// Values of k in a panel. The other side may pad to more, or to fewer.
 Value padded_k(const Tile1& t, const Layout& layout);
 /// Of so many values of k of one panel.
@@ -266,7 +267,7 @@ std::vector<Value> multiply_all(const Tile1& t, Accumulation& how,
 /// blocks from their end.
 Length block_field(const Layout& layout, FieldKind kind);
 /// One vector of the block's column scales (or zero points) as f32; `rhs`: cursors at the block (at
-/// the end of long ones), moved by scales_beyond_codes().
+/// the end of long ones), moved by beyond_codes().
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                    FieldKind kind = FieldKind::scales);
 /// Likewise of all the tile's columns.

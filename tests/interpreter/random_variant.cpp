@@ -153,7 +153,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.isa = ground.isa;
   variant.tile.m = unpacked(ground) ? Length(random.of<int64_t>({1, 1, 2, 3, 4, 6, 8}))
                                     : span_of(panels.lhs, lhs_unit, random);
-  const bool whole = steps || weights.top_bits != 0;
+  const bool whole = weights.top_bits != 0 && top_order(variant.rhs).vectors > 1;
   variant.tile.n = whole ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
