@@ -63954,7 +63954,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xc62c222726c4716b),
+        .content_hash = UINT64_C(0x873e4dd287669a1e),
         .vectorized = 0,
     },
     {
@@ -63965,7 +63965,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0xc62c222726c4716b),
+        .content_hash = UINT64_C(0x873e4dd287669a1e),
         .vectorized = 0,
     },
     {
@@ -63976,7 +63976,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xc62c222726c4716b),
+        .content_hash = UINT64_C(0x873e4dd287669a1e),
         .vectorized = 0,
     },
     {
@@ -63987,7 +63987,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xc62c222726c4716b),
+        .content_hash = UINT64_C(0x873e4dd287669a1e),
         .vectorized = 0,
     },
     {
@@ -63998,7 +63998,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x2dbf0af53ac10312),
+        .content_hash = UINT64_C(0x40e59f630e0de730),
         .vectorized = 0,
     },
     {
@@ -64009,7 +64009,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x2dbf0af53ac10312),
+        .content_hash = UINT64_C(0x40e59f630e0de730),
         .vectorized = 0,
     },
     {
@@ -64020,7 +64020,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x2dbf0af53ac10312),
+        .content_hash = UINT64_C(0x40e59f630e0de730),
         .vectorized = 0,
     },
     {
@@ -64031,7 +64031,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x2dbf0af53ac10312),
+        .content_hash = UINT64_C(0x40e59f630e0de730),
         .vectorized = 0,
     },
     {
@@ -64042,7 +64042,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x009cd742fd335d56),
+        .content_hash = UINT64_C(0x1593faac75dc4780),
         .vectorized = 0,
     },
     {
@@ -64053,7 +64053,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x009cd742fd335d56),
+        .content_hash = UINT64_C(0x1593faac75dc4780),
         .vectorized = 0,
     },
     {
@@ -64064,7 +64064,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x009cd742fd335d56),
+        .content_hash = UINT64_C(0x1593faac75dc4780),
         .vectorized = 0,
     },
     {
@@ -64075,7 +64075,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qai8dxp1x4_scalar_blocks,
         .features = 0,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x009cd742fd335d56),
+        .content_hash = UINT64_C(0x1593faac75dc4780),
         .vectorized = 0,
     },
     {
@@ -64086,7 +64086,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xed5b1f3352a525df),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -64097,7 +64097,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0xed5b1f3352a525df),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -64108,7 +64108,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xed5b1f3352a525df),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -64119,7 +64119,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xed5b1f3352a525df),
+        .content_hash = UINT64_C(0x71940eafd5db5ed2),
         .vectorized = 1,
     },
     {
@@ -64130,7 +64130,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x420374977f46fb5a),
+        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
         .vectorized = 1,
     },
     {
@@ -64141,7 +64141,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x420374977f46fb5a),
+        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
         .vectorized = 1,
     },
     {
@@ -64152,7 +64152,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x420374977f46fb5a),
+        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
         .vectorized = 1,
     },
     {
@@ -64163,7 +64163,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x420374977f46fb5a),
+        .content_hash = UINT64_C(0x10ff5ca81cd83bae),
         .vectorized = 1,
     },
     {
@@ -64174,7 +64174,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xe6420b3ef209656e),
+        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
         .vectorized = 1,
     },
     {
@@ -64185,7 +64185,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0xe6420b3ef209656e),
+        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
         .vectorized = 1,
     },
     {
@@ -64196,7 +64196,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xe6420b3ef209656e),
+        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
         .vectorized = 1,
     },
     {
@@ -64207,7 +64207,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xe6420b3ef209656e),
+        .content_hash = UINT64_C(0x6bdf3eb3683b61e2),
         .vectorized = 1,
     },
     {
@@ -64218,7 +64218,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x1f7b11b67dd1a12d),
+        .content_hash = UINT64_C(0x48a1ae2a8591936a),
         .vectorized = 1,
     },
     {
@@ -64229,7 +64229,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0x7969b12d312637e4),
+        .content_hash = UINT64_C(0x819b7c140776c486),
         .vectorized = 1,
     },
     {
@@ -64240,7 +64240,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp2x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_181,
-        .content_hash = UINT64_C(0xf33ae6bfb08adc84),
+        .content_hash = UINT64_C(0xee27e37569b02286),
         .vectorized = 1,
     },
     {
@@ -64251,7 +64251,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x446fdd73fae17d7f),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -64262,7 +64262,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x446fdd73fae17d7f),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -64273,7 +64273,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x446fdd73fae17d7f),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -64284,7 +64284,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x446fdd73fae17d7f),
+        .content_hash = UINT64_C(0x10734b0286464ac8),
         .vectorized = 1,
     },
     {
@@ -64295,7 +64295,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
+        .content_hash = UINT64_C(0xb3e04745906fe5ce),
         .vectorized = 1,
     },
     {
@@ -64306,7 +64306,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
+        .content_hash = UINT64_C(0xb3e04745906fe5ce),
         .vectorized = 1,
     },
     {
@@ -64317,7 +64317,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
+        .content_hash = UINT64_C(0xb3e04745906fe5ce),
         .vectorized = 1,
     },
     {
@@ -64328,7 +64328,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0xb8bf4e3ac4ff938b),
+        .content_hash = UINT64_C(0xb3e04745906fe5ce),
         .vectorized = 1,
     },
     {
@@ -64339,7 +64339,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_153,
-        .content_hash = UINT64_C(0x360e7a809582dd8c),
+        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
         .vectorized = 1,
     },
     {
@@ -64350,7 +64350,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_157,
-        .content_hash = UINT64_C(0x360e7a809582dd8c),
+        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
         .vectorized = 1,
     },
     {
@@ -64361,7 +64361,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_161,
-        .content_hash = UINT64_C(0x360e7a809582dd8c),
+        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
         .vectorized = 1,
     },
     {
@@ -64372,7 +64372,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_165,
-        .content_hash = UINT64_C(0x360e7a809582dd8c),
+        .content_hash = UINT64_C(0x5fa941b29d4d4d98),
         .vectorized = 1,
     },
     {
@@ -64383,7 +64383,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_183,
-        .content_hash = UINT64_C(0x94faaee72d8383ea),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -64394,7 +64394,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_195,
-        .content_hash = UINT64_C(0x94faaee72d8383ea),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -64405,7 +64405,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_196,
-        .content_hash = UINT64_C(0x94faaee72d8383ea),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -64416,7 +64416,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_197,
-        .content_hash = UINT64_C(0x94faaee72d8383ea),
+        .content_hash = UINT64_C(0xe328af739b6570ac),
         .vectorized = 1,
     },
     {
@@ -64427,7 +64427,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_183,
-        .content_hash = UINT64_C(0xd124d99920cbfd50),
+        .content_hash = UINT64_C(0xced5453a10318fac),
         .vectorized = 1,
     },
     {
@@ -64438,7 +64438,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_195,
-        .content_hash = UINT64_C(0xd124d99920cbfd50),
+        .content_hash = UINT64_C(0xced5453a10318fac),
         .vectorized = 1,
     },
     {
@@ -64449,7 +64449,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_196,
-        .content_hash = UINT64_C(0xd124d99920cbfd50),
+        .content_hash = UINT64_C(0xced5453a10318fac),
         .vectorized = 1,
     },
     {
@@ -64460,7 +64460,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_197,
-        .content_hash = UINT64_C(0xd124d99920cbfd50),
+        .content_hash = UINT64_C(0xced5453a10318fac),
         .vectorized = 1,
     },
     {
@@ -64471,7 +64471,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_183,
-        .content_hash = UINT64_C(0x626095a12a13a959),
+        .content_hash = UINT64_C(0x1178c628ee3ec96a),
         .vectorized = 1,
     },
     {
@@ -64482,7 +64482,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_195,
-        .content_hash = UINT64_C(0x626095a12a13a959),
+        .content_hash = UINT64_C(0x1178c628ee3ec96a),
         .vectorized = 1,
     },
     {
@@ -64493,7 +64493,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_196,
-        .content_hash = UINT64_C(0x626095a12a13a959),
+        .content_hash = UINT64_C(0x1178c628ee3ec96a),
         .vectorized = 1,
     },
     {
@@ -64504,7 +64504,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_197,
-        .content_hash = UINT64_C(0x626095a12a13a959),
+        .content_hash = UINT64_C(0x1178c628ee3ec96a),
         .vectorized = 1,
     },
     {
@@ -64515,7 +64515,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_198,
-        .content_hash = UINT64_C(0x07b943c5beceb301),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -64526,7 +64526,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_202,
-        .content_hash = UINT64_C(0x07b943c5beceb301),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -64537,7 +64537,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_206,
-        .content_hash = UINT64_C(0x07b943c5beceb301),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -64548,7 +64548,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_210,
-        .content_hash = UINT64_C(0x07b943c5beceb301),
+        .content_hash = UINT64_C(0xcfdb10449cf68068),
         .vectorized = 1,
     },
     {
@@ -64559,7 +64559,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_198,
-        .content_hash = UINT64_C(0x7009f2ded4c9029e),
+        .content_hash = UINT64_C(0x0f0321813e869b20),
         .vectorized = 1,
     },
     {
@@ -64570,7 +64570,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_202,
-        .content_hash = UINT64_C(0x7009f2ded4c9029e),
+        .content_hash = UINT64_C(0x0f0321813e869b20),
         .vectorized = 1,
     },
     {
@@ -64581,7 +64581,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_206,
-        .content_hash = UINT64_C(0x7009f2ded4c9029e),
+        .content_hash = UINT64_C(0x0f0321813e869b20),
         .vectorized = 1,
     },
     {
@@ -64592,7 +64592,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_210,
-        .content_hash = UINT64_C(0x7009f2ded4c9029e),
+        .content_hash = UINT64_C(0x0f0321813e869b20),
         .vectorized = 1,
     },
     {
@@ -64603,7 +64603,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_198,
-        .content_hash = UINT64_C(0xdfd56c1595039310),
+        .content_hash = UINT64_C(0xf052958cc82cfdda),
         .vectorized = 1,
     },
     {
@@ -64614,7 +64614,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_202,
-        .content_hash = UINT64_C(0xdfd56c1595039310),
+        .content_hash = UINT64_C(0xf052958cc82cfdda),
         .vectorized = 1,
     },
     {
@@ -64625,7 +64625,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_206,
-        .content_hash = UINT64_C(0xdfd56c1595039310),
+        .content_hash = UINT64_C(0xf052958cc82cfdda),
         .vectorized = 1,
     },
     {
@@ -64636,7 +64636,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_210,
-        .content_hash = UINT64_C(0xdfd56c1595039310),
+        .content_hash = UINT64_C(0xf052958cc82cfdda),
         .vectorized = 1,
     },
     {
@@ -64647,7 +64647,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_214,
-        .content_hash = UINT64_C(0xfff4c604e40f415a),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -64658,7 +64658,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_215,
-        .content_hash = UINT64_C(0xfff4c604e40f415a),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -64669,7 +64669,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_216,
-        .content_hash = UINT64_C(0xfff4c604e40f415a),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -64680,7 +64680,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_217,
-        .content_hash = UINT64_C(0xfff4c604e40f415a),
+        .content_hash = UINT64_C(0xe28c5f258a419558),
         .vectorized = 1,
     },
     {
@@ -64691,7 +64691,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_214,
-        .content_hash = UINT64_C(0x30a2416f834ec9e9),
+        .content_hash = UINT64_C(0xb460cfe481df8520),
         .vectorized = 1,
     },
     {
@@ -64702,7 +64702,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_215,
-        .content_hash = UINT64_C(0x30a2416f834ec9e9),
+        .content_hash = UINT64_C(0xb460cfe481df8520),
         .vectorized = 1,
     },
     {
@@ -64713,7 +64713,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_216,
-        .content_hash = UINT64_C(0x30a2416f834ec9e9),
+        .content_hash = UINT64_C(0xb460cfe481df8520),
         .vectorized = 1,
     },
     {
@@ -64724,7 +64724,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_217,
-        .content_hash = UINT64_C(0x30a2416f834ec9e9),
+        .content_hash = UINT64_C(0xb460cfe481df8520),
         .vectorized = 1,
     },
     {
@@ -64735,7 +64735,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_214,
-        .content_hash = UINT64_C(0xcd84ba54b33415f1),
+        .content_hash = UINT64_C(0x09e931a989ccd6ca),
         .vectorized = 1,
     },
     {
@@ -64746,7 +64746,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_215,
-        .content_hash = UINT64_C(0xcd84ba54b33415f1),
+        .content_hash = UINT64_C(0x09e931a989ccd6ca),
         .vectorized = 1,
     },
     {
@@ -64757,7 +64757,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_216,
-        .content_hash = UINT64_C(0xcd84ba54b33415f1),
+        .content_hash = UINT64_C(0x09e931a989ccd6ca),
         .vectorized = 1,
     },
     {
@@ -64768,7 +64768,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_217,
-        .content_hash = UINT64_C(0xcd84ba54b33415f1),
+        .content_hash = UINT64_C(0x09e931a989ccd6ca),
         .vectorized = 1,
     },
     {
@@ -64779,7 +64779,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_218,
-        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -64790,7 +64790,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -64801,7 +64801,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -64812,7 +64812,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xa0d6dddc7c70b2bc),
+        .content_hash = UINT64_C(0xb9ee161efea88467),
         .vectorized = 1,
     },
     {
@@ -64823,7 +64823,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_218,
-        .content_hash = UINT64_C(0xb27292813261405d),
+        .content_hash = UINT64_C(0x04acc7e933bfac43),
         .vectorized = 1,
     },
     {
@@ -64834,7 +64834,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xb27292813261405d),
+        .content_hash = UINT64_C(0x04acc7e933bfac43),
         .vectorized = 1,
     },
     {
@@ -64845,7 +64845,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xb27292813261405d),
+        .content_hash = UINT64_C(0x04acc7e933bfac43),
         .vectorized = 1,
     },
     {
@@ -64856,7 +64856,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xb27292813261405d),
+        .content_hash = UINT64_C(0x04acc7e933bfac43),
         .vectorized = 1,
     },
     {
@@ -64867,7 +64867,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_218,
-        .content_hash = UINT64_C(0xd19d451aa2175c31),
+        .content_hash = UINT64_C(0xef872bc08f740967),
         .vectorized = 1,
     },
     {
@@ -64878,7 +64878,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_222,
-        .content_hash = UINT64_C(0xd19d451aa2175c31),
+        .content_hash = UINT64_C(0xef872bc08f740967),
         .vectorized = 1,
     },
     {
@@ -64889,7 +64889,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_226,
-        .content_hash = UINT64_C(0xd19d451aa2175c31),
+        .content_hash = UINT64_C(0xef872bc08f740967),
         .vectorized = 1,
     },
     {
@@ -64900,7 +64900,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_230,
-        .content_hash = UINT64_C(0xd19d451aa2175c31),
+        .content_hash = UINT64_C(0xef872bc08f740967),
         .vectorized = 1,
     },
     {
@@ -64911,7 +64911,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0x10a93586ff0f8670),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -64922,7 +64922,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_235,
-        .content_hash = UINT64_C(0x10a93586ff0f8670),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -64933,7 +64933,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_236,
-        .content_hash = UINT64_C(0x10a93586ff0f8670),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -64944,7 +64944,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_237,
-        .content_hash = UINT64_C(0x10a93586ff0f8670),
+        .content_hash = UINT64_C(0x5c2692d8391c9d53),
         .vectorized = 1,
     },
     {
@@ -64955,7 +64955,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0xb27c2aae217faab5),
+        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
         .vectorized = 1,
     },
     {
@@ -64966,7 +64966,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_235,
-        .content_hash = UINT64_C(0xb27c2aae217faab5),
+        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
         .vectorized = 1,
     },
     {
@@ -64977,7 +64977,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_236,
-        .content_hash = UINT64_C(0xb27c2aae217faab5),
+        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
         .vectorized = 1,
     },
     {
@@ -64988,7 +64988,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_237,
-        .content_hash = UINT64_C(0xb27c2aae217faab5),
+        .content_hash = UINT64_C(0xa1332758ecfcf5b5),
         .vectorized = 1,
     },
     {
@@ -64999,7 +64999,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_234,
-        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
+        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
         .vectorized = 1,
     },
     {
@@ -65010,7 +65010,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_235,
-        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
+        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
         .vectorized = 1,
     },
     {
@@ -65021,7 +65021,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_236,
-        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
+        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
         .vectorized = 1,
     },
     {
@@ -65032,7 +65032,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp8x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_237,
-        .content_hash = UINT64_C(0x5fb9fb7a381ac795),
+        .content_hash = UINT64_C(0x832d8ee7bd75bc41),
         .vectorized = 1,
     },
     {
@@ -65076,7 +65076,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_251,
-        .content_hash = UINT64_C(0x5fa27e52e4aed023),
+        .content_hash = UINT64_C(0x117ddce7bfa4030c),
         .vectorized = 1,
     },
     {
@@ -65087,7 +65087,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_251,
-        .content_hash = UINT64_C(0x1824676f18d0e688),
+        .content_hash = UINT64_C(0x9e958218a1f472aa),
         .vectorized = 1,
     },
     {
@@ -65098,7 +65098,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_251,
-        .content_hash = UINT64_C(0x3768bfc0dd45b3c2),
+        .content_hash = UINT64_C(0xe51007448796f524),
         .vectorized = 1,
     },
     {
@@ -65109,7 +65109,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_253,
-        .content_hash = UINT64_C(0x8d25d7a510534a35),
+        .content_hash = UINT64_C(0x30cfd5a2367aafad),
         .vectorized = 1,
     },
     {
@@ -65120,7 +65120,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_253,
-        .content_hash = UINT64_C(0x142cb78ba5449f54),
+        .content_hash = UINT64_C(0x9c50b8192b6e7289),
         .vectorized = 1,
     },
     {
@@ -65131,7 +65131,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_253,
-        .content_hash = UINT64_C(0xcd9a97458e6cd942),
+        .content_hash = UINT64_C(0xade4f7d363b9046d),
         .vectorized = 1,
     },
     {
@@ -65868,7 +65868,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65879,7 +65879,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65890,7 +65890,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65901,7 +65901,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65912,7 +65912,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65923,7 +65923,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65934,7 +65934,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65945,7 +65945,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65956,7 +65956,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0xd8409e84d25224e7),
+        .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
     {
@@ -65967,7 +65967,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -65978,7 +65978,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -65989,7 +65989,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66000,7 +66000,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66011,7 +66011,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66022,7 +66022,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66033,7 +66033,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66044,7 +66044,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66055,7 +66055,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0xa6bf4ee85220da87),
+        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
     {
@@ -66066,7 +66066,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66077,7 +66077,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66088,7 +66088,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66099,7 +66099,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66110,7 +66110,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66121,7 +66121,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66132,7 +66132,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66143,7 +66143,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66154,7 +66154,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x68c5f89e0b034217),
+        .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
     {
@@ -66165,7 +66165,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -66176,7 +66176,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -66187,7 +66187,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -66198,7 +66198,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -66209,7 +66209,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -66220,7 +66220,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0xabfa06502de18c22),
+        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
     {
@@ -66231,7 +66231,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
     {
@@ -66242,7 +66242,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
     {
@@ -66253,7 +66253,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
     {
@@ -66264,7 +66264,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
     {
@@ -66275,7 +66275,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
     {
@@ -66286,7 +66286,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x598419c5c37fe980),
+        .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
     {
@@ -66297,7 +66297,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
     {
@@ -66308,7 +66308,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
     {
@@ -66319,7 +66319,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
     {
@@ -66330,7 +66330,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
     {
@@ -66341,7 +66341,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
     {
@@ -66352,7 +66352,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x4ac294554055a8c0),
+        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
     {
@@ -66363,7 +66363,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0x855e45a4ad3125a6),
+        .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
     {
@@ -66374,7 +66374,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_401,
-        .content_hash = UINT64_C(0x855e45a4ad3125a6),
+        .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
     {
@@ -66385,7 +66385,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x855e45a4ad3125a6),
+        .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
     {
@@ -66396,7 +66396,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0x262e87a3d4c36b14),
+        .content_hash = UINT64_C(0x6924c8612499ac3c),
         .vectorized = 1,
     },
     {
@@ -66407,7 +66407,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_401,
-        .content_hash = UINT64_C(0x262e87a3d4c36b14),
+        .content_hash = UINT64_C(0x6924c8612499ac3c),
         .vectorized = 1,
     },
     {
@@ -66418,7 +66418,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x262e87a3d4c36b14),
+        .content_hash = UINT64_C(0x6924c8612499ac3c),
         .vectorized = 1,
     },
     {
@@ -66429,7 +66429,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_294,
-        .content_hash = UINT64_C(0xaa87409505f06a90),
+        .content_hash = UINT64_C(0xec96fea3d986a6b8),
         .vectorized = 1,
     },
     {
@@ -66440,7 +66440,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_401,
-        .content_hash = UINT64_C(0xaa87409505f06a90),
+        .content_hash = UINT64_C(0xec96fea3d986a6b8),
         .vectorized = 1,
     },
     {
@@ -66451,7 +66451,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xaa87409505f06a90),
+        .content_hash = UINT64_C(0xec96fea3d986a6b8),
         .vectorized = 1,
     },
     {
@@ -66462,7 +66462,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66473,7 +66473,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66484,7 +66484,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66495,7 +66495,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66506,7 +66506,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66517,7 +66517,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66528,7 +66528,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66539,7 +66539,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66550,7 +66550,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x6ff21ceaeb230d83),
+        .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
     {
@@ -66561,7 +66561,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66572,7 +66572,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66583,7 +66583,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66594,7 +66594,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66605,7 +66605,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66616,7 +66616,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66627,7 +66627,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66638,7 +66638,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66649,7 +66649,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x9245c5c27d07c7ee),
+        .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
     {
@@ -66660,7 +66660,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66671,7 +66671,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_291,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66682,7 +66682,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_292,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66693,7 +66693,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_293,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66704,7 +66704,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_330,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66715,7 +66715,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66726,7 +66726,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_332,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66737,7 +66737,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_333,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66748,7 +66748,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x9d9def282485d5d0),
+        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
     {
@@ -66759,7 +66759,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66770,7 +66770,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66781,7 +66781,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_297,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66792,7 +66792,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_298,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66803,7 +66803,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66814,7 +66814,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_340,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66825,7 +66825,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_341,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66836,7 +66836,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66847,7 +66847,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0xd02710631662b5d5),
+        .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
     {
@@ -66858,7 +66858,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66869,7 +66869,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66880,7 +66880,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_297,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66891,7 +66891,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_298,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66902,7 +66902,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66913,7 +66913,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_340,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66924,7 +66924,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_341,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66935,7 +66935,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66946,7 +66946,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0xdc408c7b69a0063a),
+        .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
     {
@@ -66957,7 +66957,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -66968,7 +66968,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -66979,7 +66979,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_297,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -66990,7 +66990,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_298,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -67001,7 +67001,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -67012,7 +67012,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_340,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -67023,7 +67023,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_341,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -67034,7 +67034,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_342,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -67045,7 +67045,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0x6c481c561cacd08c),
+        .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
     {
@@ -67056,7 +67056,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_299,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67067,7 +67067,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_301,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67078,7 +67078,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67089,7 +67089,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67100,7 +67100,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_422,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67111,7 +67111,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_469,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67122,7 +67122,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_473,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67133,7 +67133,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x9ef27eb2b07ae59c),
+        .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
     {
@@ -67144,7 +67144,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_299,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67155,7 +67155,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_301,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67166,7 +67166,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67177,7 +67177,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67188,7 +67188,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_422,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67199,7 +67199,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_469,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67210,7 +67210,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_473,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67221,7 +67221,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0xfccbe2ec55521dca),
+        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
     {
@@ -67232,7 +67232,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_299,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67243,7 +67243,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_301,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67254,7 +67254,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_302,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67265,7 +67265,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_303,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67276,7 +67276,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_422,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67287,7 +67287,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_469,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67298,7 +67298,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_473,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67309,7 +67309,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_477,
-        .content_hash = UINT64_C(0x1472dd116359128c),
+        .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
     {
@@ -67320,7 +67320,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67331,7 +67331,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67342,7 +67342,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67353,7 +67353,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67364,7 +67364,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67375,7 +67375,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_481,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67386,7 +67386,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_482,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67397,7 +67397,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_483,
-        .content_hash = UINT64_C(0x24249a6a6b0ccf4c),
+        .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
     {
@@ -67408,7 +67408,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67419,7 +67419,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67430,7 +67430,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67441,7 +67441,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67452,7 +67452,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67463,7 +67463,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_481,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67474,7 +67474,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_482,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67485,7 +67485,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_483,
-        .content_hash = UINT64_C(0x55f10820c482ba52),
+        .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
     {
@@ -67496,7 +67496,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_300,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67507,7 +67507,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_304,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67518,7 +67518,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_305,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67529,7 +67529,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_306,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67540,7 +67540,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67551,7 +67551,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_481,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67562,7 +67562,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_482,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67573,7 +67573,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_483,
-        .content_hash = UINT64_C(0xda87eb5df217ed00),
+        .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
     {
@@ -67584,7 +67584,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67595,7 +67595,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67606,7 +67606,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67617,7 +67617,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67628,7 +67628,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_425,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67639,7 +67639,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_486,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67650,7 +67650,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67661,7 +67661,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0xd390392121534c8b),
+        .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
     {
@@ -67672,7 +67672,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67683,7 +67683,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67694,7 +67694,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67705,7 +67705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67716,7 +67716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_425,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67727,7 +67727,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_486,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67738,7 +67738,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67749,7 +67749,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0xe97f8eee3f6cccdd),
+        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
     {
@@ -67760,7 +67760,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_307,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67771,7 +67771,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67782,7 +67782,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67793,7 +67793,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67804,7 +67804,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_425,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67815,7 +67815,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_486,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67826,7 +67826,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_490,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67837,7 +67837,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_494,
-        .content_hash = UINT64_C(0xf59e41f94c9b3721),
+        .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
     {
@@ -67848,7 +67848,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67859,7 +67859,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67870,7 +67870,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67881,7 +67881,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67892,7 +67892,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67903,7 +67903,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67914,7 +67914,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67925,7 +67925,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xa12bf2d501c802fc),
+        .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
     {
@@ -67936,7 +67936,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -67947,7 +67947,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -67958,7 +67958,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -67969,7 +67969,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -67980,7 +67980,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -67991,7 +67991,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -68002,7 +68002,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -68013,7 +68013,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0xd98d084e70511854),
+        .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
     {
@@ -68024,7 +68024,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68035,7 +68035,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68046,7 +68046,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68057,7 +68057,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68068,7 +68068,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_427,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68079,7 +68079,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_498,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68090,7 +68090,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_499,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68101,7 +68101,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_500,
-        .content_hash = UINT64_C(0x7946ccff4fd55376),
+        .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
     {
@@ -68112,7 +68112,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x9865322bda67fd44),
+        .content_hash = UINT64_C(0x74f913f4d3680a99),
         .vectorized = 1,
     },
     {
@@ -68123,7 +68123,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x9865322bda67fd44),
+        .content_hash = UINT64_C(0x74f913f4d3680a99),
         .vectorized = 1,
     },
     {
@@ -68134,7 +68134,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_425,
-        .content_hash = UINT64_C(0x9865322bda67fd44),
+        .content_hash = UINT64_C(0x74f913f4d3680a99),
         .vectorized = 1,
     },
     {
@@ -68145,7 +68145,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x5945346fd254b81e),
+        .content_hash = UINT64_C(0x8404cfae774ea68b),
         .vectorized = 1,
     },
     {
@@ -68156,7 +68156,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x5945346fd254b81e),
+        .content_hash = UINT64_C(0x8404cfae774ea68b),
         .vectorized = 1,
     },
     {
@@ -68167,7 +68167,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_425,
-        .content_hash = UINT64_C(0x5945346fd254b81e),
+        .content_hash = UINT64_C(0x8404cfae774ea68b),
         .vectorized = 1,
     },
     {
@@ -68178,7 +68178,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x06352b47babeb95c),
+        .content_hash = UINT64_C(0xb703697890178a5b),
         .vectorized = 1,
     },
     {
@@ -68189,7 +68189,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x06352b47babeb95c),
+        .content_hash = UINT64_C(0xb703697890178a5b),
         .vectorized = 1,
     },
     {
@@ -68200,7 +68200,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_425,
-        .content_hash = UINT64_C(0x06352b47babeb95c),
+        .content_hash = UINT64_C(0xb703697890178a5b),
         .vectorized = 1,
     },
     {
@@ -68211,7 +68211,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x2c9c52a977e4e094),
+        .content_hash = UINT64_C(0x3f578a7b83ca4469),
         .vectorized = 1,
     },
     {
@@ -68222,7 +68222,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_372,
-        .content_hash = UINT64_C(0x2c9c52a977e4e094),
+        .content_hash = UINT64_C(0x3f578a7b83ca4469),
         .vectorized = 1,
     },
     {
@@ -68233,7 +68233,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_430,
-        .content_hash = UINT64_C(0x2c9c52a977e4e094),
+        .content_hash = UINT64_C(0x3f578a7b83ca4469),
         .vectorized = 1,
     },
     {
@@ -68244,7 +68244,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x5e1b8888a1b83602),
+        .content_hash = UINT64_C(0xb65c06deb522f163),
         .vectorized = 1,
     },
     {
@@ -68255,7 +68255,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_372,
-        .content_hash = UINT64_C(0x5e1b8888a1b83602),
+        .content_hash = UINT64_C(0xb65c06deb522f163),
         .vectorized = 1,
     },
     {
@@ -68266,7 +68266,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_430,
-        .content_hash = UINT64_C(0x5e1b8888a1b83602),
+        .content_hash = UINT64_C(0xb65c06deb522f163),
         .vectorized = 1,
     },
     {
@@ -68277,7 +68277,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_329,
-        .content_hash = UINT64_C(0x8840df18f90257e0),
+        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
         .vectorized = 1,
     },
     {
@@ -68288,7 +68288,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_372,
-        .content_hash = UINT64_C(0x8840df18f90257e0),
+        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
         .vectorized = 1,
     },
     {
@@ -68299,7 +68299,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_430,
-        .content_hash = UINT64_C(0x8840df18f90257e0),
+        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
         .vectorized = 1,
     },
     {
@@ -68310,7 +68310,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
+        .content_hash = UINT64_C(0x666ddfd860565857),
         .vectorized = 1,
     },
     {
@@ -68321,7 +68321,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
+        .content_hash = UINT64_C(0x666ddfd860565857),
         .vectorized = 1,
     },
     {
@@ -68332,7 +68332,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_336,
-        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
+        .content_hash = UINT64_C(0x666ddfd860565857),
         .vectorized = 1,
     },
     {
@@ -68343,7 +68343,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_337,
-        .content_hash = UINT64_C(0xcd97e30f12cdc2b6),
+        .content_hash = UINT64_C(0x666ddfd860565857),
         .vectorized = 1,
     },
     {
@@ -68354,7 +68354,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x831530ebb4ef25e0),
+        .content_hash = UINT64_C(0xd5f4785401c2acc7),
         .vectorized = 1,
     },
     {
@@ -68365,7 +68365,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0x831530ebb4ef25e0),
+        .content_hash = UINT64_C(0xd5f4785401c2acc7),
         .vectorized = 1,
     },
     {
@@ -68376,7 +68376,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_336,
-        .content_hash = UINT64_C(0x831530ebb4ef25e0),
+        .content_hash = UINT64_C(0xd5f4785401c2acc7),
         .vectorized = 1,
     },
     {
@@ -68387,7 +68387,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_337,
-        .content_hash = UINT64_C(0x831530ebb4ef25e0),
+        .content_hash = UINT64_C(0xd5f4785401c2acc7),
         .vectorized = 1,
     },
     {
@@ -68398,7 +68398,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_334,
-        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
+        .content_hash = UINT64_C(0x41716389829c5001),
         .vectorized = 1,
     },
     {
@@ -68409,7 +68409,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
+        .content_hash = UINT64_C(0x41716389829c5001),
         .vectorized = 1,
     },
     {
@@ -68420,7 +68420,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_336,
-        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
+        .content_hash = UINT64_C(0x41716389829c5001),
         .vectorized = 1,
     },
     {
@@ -68431,7 +68431,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_337,
-        .content_hash = UINT64_C(0x24e6637f0a0c53f4),
+        .content_hash = UINT64_C(0x41716389829c5001),
         .vectorized = 1,
     },
     {
@@ -68442,7 +68442,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_338,
-        .content_hash = UINT64_C(0xcc687c6e53f0113e),
+        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
     {
@@ -68453,7 +68453,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_453,
-        .content_hash = UINT64_C(0xcc687c6e53f0113e),
+        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
     {
@@ -68464,7 +68464,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_454,
-        .content_hash = UINT64_C(0xcc687c6e53f0113e),
+        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
     {
@@ -68475,7 +68475,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_455,
-        .content_hash = UINT64_C(0xcc687c6e53f0113e),
+        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
     {
@@ -68486,7 +68486,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_338,
-        .content_hash = UINT64_C(0xc773f2c70678ce9c),
+        .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
     {
@@ -68497,7 +68497,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_453,
-        .content_hash = UINT64_C(0xc773f2c70678ce9c),
+        .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
     {
@@ -68508,7 +68508,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_454,
-        .content_hash = UINT64_C(0xc773f2c70678ce9c),
+        .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
     {
@@ -68519,7 +68519,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_455,
-        .content_hash = UINT64_C(0xc773f2c70678ce9c),
+        .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
     {
@@ -68530,7 +68530,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_338,
-        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
+        .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
     {
@@ -68541,7 +68541,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_453,
-        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
+        .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
     {
@@ -68552,7 +68552,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_454,
-        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
+        .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
     {
@@ -68563,7 +68563,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_455,
-        .content_hash = UINT64_C(0x4c71ac89bf6b1374),
+        .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
     {
@@ -68574,7 +68574,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
     {
@@ -68585,7 +68585,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
     {
@@ -68596,7 +68596,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
     {
@@ -68607,7 +68607,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
     {
@@ -68618,7 +68618,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
     {
@@ -68629,7 +68629,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0xfb3bd46f559be6cb),
+        .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
     {
@@ -68640,7 +68640,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
     {
@@ -68651,7 +68651,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
     {
@@ -68662,7 +68662,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
     {
@@ -68673,7 +68673,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
     {
@@ -68684,7 +68684,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
     {
@@ -68695,7 +68695,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x654278577e3cb33d),
+        .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
     {
@@ -68706,7 +68706,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
     {
@@ -68717,7 +68717,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
     {
@@ -68728,7 +68728,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
     {
@@ -68739,7 +68739,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
     {
@@ -68750,7 +68750,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_290,
-        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
     {
@@ -68761,7 +68761,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_398,
-        .content_hash = UINT64_C(0x0efd9bd7510036a1),
+        .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
     {
@@ -68772,7 +68772,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
     {
@@ -68783,7 +68783,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_348,
-        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
     {
@@ -68794,7 +68794,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
     {
@@ -68805,7 +68805,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
     {
@@ -68816,7 +68816,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
     {
@@ -68827,7 +68827,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0xe69cdcc98c88d949),
+        .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
     {
@@ -68838,7 +68838,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
     {
@@ -68849,7 +68849,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_348,
-        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
     {
@@ -68860,7 +68860,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
     {
@@ -68871,7 +68871,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
     {
@@ -68882,7 +68882,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
     {
@@ -68893,7 +68893,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0x2dcdc18e0e38a7e5),
+        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
     {
@@ -68904,7 +68904,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
     {
@@ -68915,7 +68915,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_348,
-        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
     {
@@ -68926,7 +68926,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
     {
@@ -68937,7 +68937,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
     {
@@ -68948,7 +68948,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
     {
@@ -68959,7 +68959,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0x448caa7c8193abe9),
+        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
     {
@@ -68970,7 +68970,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
     {
@@ -68981,7 +68981,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
     {
@@ -68992,7 +68992,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
     {
@@ -69003,7 +69003,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
     {
@@ -69014,7 +69014,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
     {
@@ -69025,7 +69025,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_405,
-        .content_hash = UINT64_C(0xe41e7284cd3aad92),
+        .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
     {
@@ -69036,7 +69036,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
     {
@@ -69047,7 +69047,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
     {
@@ -69058,7 +69058,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
     {
@@ -69069,7 +69069,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
     {
@@ -69080,7 +69080,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
     {
@@ -69091,7 +69091,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_405,
-        .content_hash = UINT64_C(0x8fbe6372a069cf9c),
+        .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
     {
@@ -69102,7 +69102,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
     {
@@ -69113,7 +69113,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
     {
@@ -69124,7 +69124,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
     {
@@ -69135,7 +69135,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
     {
@@ -69146,7 +69146,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
     {
@@ -69157,7 +69157,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_405,
-        .content_hash = UINT64_C(0xb8f0af59d2cf4e72),
+        .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
     {
@@ -69168,7 +69168,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
     {
@@ -69179,7 +69179,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
     {
@@ -69190,7 +69190,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
     {
@@ -69201,7 +69201,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
     {
@@ -69212,7 +69212,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
     {
@@ -69223,7 +69223,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_407,
-        .content_hash = UINT64_C(0x79b29ae6527739ce),
+        .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
     {
@@ -69234,7 +69234,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
     {
@@ -69245,7 +69245,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
     {
@@ -69256,7 +69256,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
     {
@@ -69267,7 +69267,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
     {
@@ -69278,7 +69278,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
     {
@@ -69289,7 +69289,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_407,
-        .content_hash = UINT64_C(0x476cdaa80784a5e4),
+        .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
     {
@@ -69300,7 +69300,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
     {
@@ -69311,7 +69311,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
     {
@@ -69322,7 +69322,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
     {
@@ -69333,7 +69333,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
     {
@@ -69344,7 +69344,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
     {
@@ -69355,7 +69355,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_407,
-        .content_hash = UINT64_C(0x1c12a1db59140b66),
+        .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
     {
@@ -69366,7 +69366,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x3228c6db58853a42),
+        .content_hash = UINT64_C(0x4ec6d7945b997bd2),
         .vectorized = 1,
     },
     {
@@ -69377,7 +69377,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0x3228c6db58853a42),
+        .content_hash = UINT64_C(0x4ec6d7945b997bd2),
         .vectorized = 1,
     },
     {
@@ -69388,7 +69388,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x0b1b072d1b37a590),
+        .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
         .vectorized = 1,
     },
     {
@@ -69399,7 +69399,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0x0b1b072d1b37a590),
+        .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
         .vectorized = 1,
     },
     {
@@ -69410,7 +69410,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x5657a99240e644f4),
+        .content_hash = UINT64_C(0xe0223153dc5729e6),
         .vectorized = 1,
     },
     {
@@ -69421,7 +69421,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_402,
-        .content_hash = UINT64_C(0x5657a99240e644f4),
+        .content_hash = UINT64_C(0xe0223153dc5729e6),
         .vectorized = 1,
     },
     {
@@ -69432,7 +69432,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x656597fb08ea1f3c),
+        .content_hash = UINT64_C(0x0ab9bb2d2250e49c),
         .vectorized = 1,
     },
     {
@@ -69443,7 +69443,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0x02c45a82e90c9f2e),
+        .content_hash = UINT64_C(0x0148bbd1df46a154),
         .vectorized = 1,
     },
     {
@@ -69454,7 +69454,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_295,
-        .content_hash = UINT64_C(0xe644afeb3e9b7112),
+        .content_hash = UINT64_C(0x2c67016a0bdd99b8),
         .vectorized = 1,
     },
     {
@@ -69465,7 +69465,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0xb95f4227bac17859),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -69476,7 +69476,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_395,
-        .content_hash = UINT64_C(0xb95f4227bac17859),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -69487,7 +69487,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xb95f4227bac17859),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -69498,7 +69498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_397,
-        .content_hash = UINT64_C(0xb95f4227bac17859),
+        .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
     {
@@ -69509,7 +69509,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
+        .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
     {
@@ -69520,7 +69520,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_395,
-        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
+        .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
     {
@@ -69531,7 +69531,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
+        .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
     {
@@ -69542,7 +69542,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_397,
-        .content_hash = UINT64_C(0xfffbd493e2a6b61f),
+        .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
     {
@@ -69553,7 +69553,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_394,
-        .content_hash = UINT64_C(0x6797a2e0eba175ff),
+        .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
     {
@@ -69564,7 +69564,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_395,
-        .content_hash = UINT64_C(0x6797a2e0eba175ff),
+        .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
     {
@@ -69575,7 +69575,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x6797a2e0eba175ff),
+        .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
     {
@@ -69586,7 +69586,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_397,
-        .content_hash = UINT64_C(0x6797a2e0eba175ff),
+        .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
     {
@@ -69597,7 +69597,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_90941a04,
         .features = 0,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0xd2974e8422b2356f),
+        .content_hash = UINT64_C(0x36442ff6b5999ae2),
         .vectorized = 0,
     },
     {
@@ -69608,7 +69608,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_90941a04,
         .features = 0,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0xc80695c5758cb767),
+        .content_hash = UINT64_C(0x03995e1606a668ae),
         .vectorized = 0,
     },
     {
@@ -69619,7 +69619,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_90941a04,
         .features = 0,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0x95107bcae1de9739),
+        .content_hash = UINT64_C(0xbc8e40e89fa789d2),
         .vectorized = 0,
     },
     {
@@ -69630,7 +69630,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx2_90941a04),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0xf19f26d89e080471),
+        .content_hash = UINT64_C(0x05013a18e54c82f0),
         .vectorized = 1,
     },
     {
@@ -69641,7 +69641,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx2_90941a04),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0x5ce523a8ea4dee0f),
+        .content_hash = UINT64_C(0x8db4b0f5df51ffa0),
         .vectorized = 1,
     },
     {
@@ -69652,7 +69652,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_90941a04),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0x64deb7c0fbb654b1),
+        .content_hash = UINT64_C(0x09731ead7105e19c),
         .vectorized = 1,
     },
     {
@@ -69663,7 +69663,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0xa86f9c46f83d3d37),
+        .content_hash = UINT64_C(0x7460290105f4f352),
         .vectorized = 1,
     },
     {
@@ -69674,7 +69674,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0x0a27ef1cd5465499),
+        .content_hash = UINT64_C(0x4b78bdd88d4acb16),
         .vectorized = 1,
     },
     {
@@ -69685,7 +69685,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_411,
-        .content_hash = UINT64_C(0x2ccea0d62c6709f7),
+        .content_hash = UINT64_C(0x170d8cce41d4d1e2),
         .vectorized = 1,
     },
     {
@@ -69696,7 +69696,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_8e922a8b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x7a1a0f8be7376afe),
+        .content_hash = UINT64_C(0x4594bd1726c5eed1),
         .vectorized = 1,
     },
     {
@@ -69707,7 +69707,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_8e922a8b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0xf240cb9fd066c774),
+        .content_hash = UINT64_C(0xa019a5f275c93b35),
         .vectorized = 1,
     },
     {
@@ -69718,7 +69718,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_8e922a8b),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x4d1f94e650e2eb50),
+        .content_hash = UINT64_C(0x0a62c4362e997857),
         .vectorized = 1,
     },
     {
@@ -69729,7 +69729,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_90941a04),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0x2424b6f73c1efe24),
+        .content_hash = UINT64_C(0xa4d2b22336a602c0),
         .vectorized = 1,
     },
     {
@@ -69740,7 +69740,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_90941a04),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0x4504deebe8c09d7b),
+        .content_hash = UINT64_C(0x4dc7bcbfdf9c8e46),
         .vectorized = 1,
     },
     {
@@ -69751,7 +69751,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_90941a04),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0xdb6ba9cca7ae59b7),
+        .content_hash = UINT64_C(0x063337233b5c9e40),
         .vectorized = 1,
     },
     {
@@ -69762,7 +69762,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_8e922a8b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x08bcacd390b6ccb9),
+        .content_hash = UINT64_C(0x5d6bdef0f2ef97df),
         .vectorized = 1,
     },
     {
@@ -69773,7 +69773,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_8e922a8b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x4b605204e032ac8c),
+        .content_hash = UINT64_C(0x3a6100f90621ed41),
         .vectorized = 1,
     },
     {
@@ -69784,7 +69784,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_8e922a8b),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x26dae2e75f013df6),
+        .content_hash = UINT64_C(0x6783bd0c68530c11),
         .vectorized = 1,
     },
     {
@@ -69795,7 +69795,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_90941a04),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0x37928fcc5fbffba6),
+        .content_hash = UINT64_C(0x7f716a312ed64193),
         .vectorized = 1,
     },
     {
@@ -69806,7 +69806,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_90941a04),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0xacda251feffb57c8),
+        .content_hash = UINT64_C(0xd99dc753ef1d28b9),
         .vectorized = 1,
     },
     {
@@ -69817,7 +69817,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_90941a04),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_408,
-        .content_hash = UINT64_C(0xd358ad68dfc67492),
+        .content_hash = UINT64_C(0x5721354deb2af5ed),
         .vectorized = 1,
     },
     {
@@ -69828,7 +69828,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_8e922a8b),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x5029c9ffe123692b),
+        .content_hash = UINT64_C(0x02c56e8b594da924),
         .vectorized = 1,
     },
     {
@@ -69839,7 +69839,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_8e922a8b),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0x6b31da6e2a6305b7),
+        .content_hash = UINT64_C(0x0703ff873e0f8688),
         .vectorized = 1,
     },
     {
@@ -69850,7 +69850,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_8e922a8b),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_412,
-        .content_hash = UINT64_C(0xc7e440df983eab0b),
+        .content_hash = UINT64_C(0x1cab511851f82986),
         .vectorized = 1,
     },
     {
@@ -69861,7 +69861,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0xfe577b2578360dcf),
+        .content_hash = UINT64_C(0x4c920a147cd4b4b0),
         .vectorized = 1,
     },
     {
@@ -69872,7 +69872,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0x5b102a48988429dd),
+        .content_hash = UINT64_C(0xb4141f185fd6f742),
         .vectorized = 1,
     },
     {
@@ -69883,7 +69883,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_415,
-        .content_hash = UINT64_C(0xe82cd25db5e98cf9),
+        .content_hash = UINT64_C(0xa1a1d651363bbe3c),
         .vectorized = 1,
     },
     {
@@ -69894,7 +69894,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x402955a7ce40ed5d),
+        .content_hash = UINT64_C(0x2598d683497cfd54),
         .vectorized = 1,
     },
     {
@@ -69905,7 +69905,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x4111ae621095d5fb),
+        .content_hash = UINT64_C(0xcdbe21ea177b9e18),
         .vectorized = 1,
     },
     {
@@ -69916,7 +69916,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_2(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_417,
-        .content_hash = UINT64_C(0x91d4ad35029278d7),
+        .content_hash = UINT64_C(0xf2cddc6a98da2326),
         .vectorized = 1,
     },
     {

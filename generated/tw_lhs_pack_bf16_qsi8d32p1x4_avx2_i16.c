@@ -40,7 +40,6 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 192;
     uint8_t* const how = scratch + 384;
@@ -215,7 +214,17 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
               code = tw_load_u16(scratch_at + 6);
               tw_store_u16(place + 6, (uint16_t)code);
               uint8_t* to = place + stride;
-              uint8_t* const s_2 = scratch_at + 8;
+              uint8_t* const s = scratch_at + 8;
+              code = tw_load_u16(s);
+              tw_store_u16(to, (uint16_t)code);
+              code = tw_load_u16(s + 2);
+              tw_store_u16(to + 4, (uint16_t)code);
+              code = tw_load_u16(s + 4);
+              tw_store_u16(to + 2, (uint16_t)code);
+              code = tw_load_u16(s + 6);
+              tw_store_u16(to + 6, (uint16_t)code);
+              to += stride;
+              uint8_t* const s_2 = scratch_at + 16;
               code = tw_load_u16(s_2);
               tw_store_u16(to, (uint16_t)code);
               code = tw_load_u16(s_2 + 2);
@@ -225,7 +234,7 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
               code = tw_load_u16(s_2 + 6);
               tw_store_u16(to + 6, (uint16_t)code);
               to += stride;
-              uint8_t* const s_3 = scratch_at + 16;
+              uint8_t* const s_3 = scratch_at + 24;
               code = tw_load_u16(s_3);
               tw_store_u16(to, (uint16_t)code);
               code = tw_load_u16(s_3 + 2);
@@ -233,16 +242,6 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
               code = tw_load_u16(s_3 + 4);
               tw_store_u16(to + 2, (uint16_t)code);
               code = tw_load_u16(s_3 + 6);
-              tw_store_u16(to + 6, (uint16_t)code);
-              to += stride;
-              uint8_t* const s_4 = scratch_at + 24;
-              code = tw_load_u16(s_4);
-              tw_store_u16(to, (uint16_t)code);
-              code = tw_load_u16(s_4 + 2);
-              tw_store_u16(to + 4, (uint16_t)code);
-              code = tw_load_u16(s_4 + 4);
-              tw_store_u16(to + 2, (uint16_t)code);
-              code = tw_load_u16(s_4 + 6);
               tw_store_u16(to + 6, (uint16_t)code);
               place = to + stride;
               scratch_at += 32;
@@ -280,160 +279,211 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 192;
-      uint8_t* const how = scratch + 384;
-      uint8_t* const lanes = scratch + 1216;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16 * 2;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
-      const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        uint8_t* const behind = packed + blocks * behind_scales;
-        if (rows != 1) {
-          memset(packed, 0, (size_t)(behind + 0 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
-            const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 192;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block * 2;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * behind_scales;
+      if (rows != 1) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
+          const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+            const size_t steps = block / 32;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               __m128i x = _mm_loadu_si128((const __m128i *)floats_at);
               const __m256 x_2 =
                   _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
               x = _mm_loadu_si128((const __m128i *)(floats_at + 16));
               const __m256 x_3 =
                   _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-              const __m256i v = _mm256_and_si256(_mm256_castps_si256(x_2), magnitude);
-              const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
-              const __m256i v_3 = _mm256_and_si256(_mm256_castps_si256(x_3), magnitude);
-              const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
-              const __m256 v_5 = _mm256_max_ps(v_2, v_4);
-              const __m256i v_6 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_5), 78);
-              const __m256i v_7 = _mm256_castps_si256(_mm256_max_ps(v_5, _mm256_castsi256_ps(v_6)));
-              const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-              const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-              const __m256i v_10 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_8),
-                  _mm256_castsi256_ps(v_9)));
-              const __m256i v_11 = _mm256_unpacklo_epi32(v_10, v_10);
-              const __m256i v_12 = _mm256_unpacklo_epi64(v_11, v_11);
-              const __m256i v_13 = _mm256_unpackhi_epi64(v_11, v_11);
-              const __m256 v_14 =
-                  _mm256_max_ps(_mm256_castsi256_ps(v_12), _mm256_castsi256_ps(v_13));
-              _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_14));
-              floats_at += 32;
-              largest_at += 4;
+              x = _mm_loadu_si128((const __m128i *)(floats_at + 32));
+              const __m256 x_4 =
+                  _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+              x = _mm_loadu_si128((const __m128i *)(floats_at + 48));
+              const __m256 x_5 =
+                  _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+              const __m256i v_2 = _mm256_and_si256(_mm256_castps_si256(x_2), magnitude);
+              const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
+              const __m256i v_4 = _mm256_and_si256(_mm256_castps_si256(x_3), magnitude);
+              const __m256 v_5 = _mm256_min_ps(_mm256_castsi256_ps(v_4), infinity);
+              const __m256i v_6 = _mm256_and_si256(_mm256_castps_si256(x_4), magnitude);
+              const __m256 v_7 = _mm256_min_ps(_mm256_castsi256_ps(v_6), infinity);
+              const __m256i v_8 = _mm256_and_si256(_mm256_castps_si256(x_5), magnitude);
+              const __m256 v_9 = _mm256_min_ps(_mm256_castsi256_ps(v_8), infinity);
+              const __m256 v_10 = _mm256_max_ps(v_3, v_5);
+              const __m256 v_11 = _mm256_max_ps(v_7, v_9);
+              const __m256 v_12 = _mm256_max_ps(v_10, v_11);
+              v = _mm256_max_ps(v_12, v);
+              floats_at += 64;
             }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 8 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
-              const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
-              __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
-              const __m256i v = _mm256_add_epi32(largest_2, bits);
-              const __m256i finite = _mm256_srai_epi32(v, 31);
-              bits = _mm256_set1_epi32((int32_t)0xf2800000);
-              const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
-              const __m256i small = _mm256_srai_epi32(v_2, 31);
-              const __m256i v_3 = _mm256_setzero_si256();
-              const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-              const __m256i v_4 =
-                  _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-              const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-              const __m256i v_6 = _mm256_and_si256(v_5, small);
-              const __m256i factor = _mm256_xor_si256(v_4, v_6);
-              const __m256i v_7 =
-                  _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-              const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
-              const __m256i v_9 = _mm256_and_si256(v_8, small);
-              __m256i scale = _mm256_xor_si256(v_7, v_9);
-              const __m256i v_10 = _mm256_and_si256(factor, finite);
-              bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
-              const __m256i v_11 = _mm256_and_si256(bits, finite);
-              const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
-              bits = _mm256_set1_epi32((int32_t)0x7fc00000);
-              const __m256i v_13 = _mm256_xor_si256(scale, bits);
-              const __m256i v_14 = _mm256_and_si256(v_13, finite);
-              scale = _mm256_xor_si256(bits, v_14);
-              _mm256_storeu_si256((__m256i *)how_at, v_10);
-              _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
-              _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
-              _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
-              _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
-              largest_at_2 += 32;
-              how_at += 32;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
-              const __m256 lowest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
-              const __m256 highest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
-              const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
+            const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
+            const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
+            const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
+            const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
+            const __m256i v_6 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_4),
+                _mm256_castsi256_ps(v_5)));
+            const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256 v_10 = _mm256_max_ps(_mm256_castsi256_ps(v_8), _mm256_castsi256_ps(v_9));
+            _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_10));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 8 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
+            const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
+            __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
+            const __m256i v = _mm256_add_epi32(largest_2, bits);
+            const __m256i finite = _mm256_srai_epi32(v, 31);
+            bits = _mm256_set1_epi32((int32_t)0xf2800000);
+            const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
+            const __m256i small = _mm256_srai_epi32(v_2, 31);
+            const __m256i v_3 = _mm256_setzero_si256();
+            const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+            const __m256i v_4 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
+            const __m256i v_6 = _mm256_and_si256(v_5, small);
+            const __m256i factor = _mm256_xor_si256(v_4, v_6);
+            const __m256i v_7 =
+                _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_9 = _mm256_and_si256(v_8, small);
+            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            const __m256i v_10 = _mm256_and_si256(factor, finite);
+            bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
+            const __m256i v_11 = _mm256_and_si256(bits, finite);
+            const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
+            bits = _mm256_set1_epi32((int32_t)0x7fc00000);
+            const __m256i v_13 = _mm256_xor_si256(scale, bits);
+            const __m256i v_14 = _mm256_and_si256(v_13, finite);
+            scale = _mm256_xor_si256(bits, v_14);
+            _mm256_storeu_si256((__m256i *)how_at, v_10);
+            _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
+            _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
+            _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
+            _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
+            largest_at_2 += 32;
+            how_at += 32;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
+            const __m256 lowest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
+            const __m256 highest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
+            const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
+            __m256i v = _mm256_setzero_si256();
+            const size_t steps = block / 32;
+            uint8_t* place = packed_at + 0 + r * 8;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               __m128i x = _mm_loadu_si128((const __m128i *)floats);
               const __m256 x_2 =
                   _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
               x = _mm_loadu_si128((const __m128i *)(floats + 16));
               const __m256 x_3 =
                   _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-              const __m256 v = _mm256_mul_ps(x_2, factor);
-              const __m256 v_2 = _mm256_max_ps(v, lowest);
-              const __m256 v_3 = _mm256_min_ps(v_2, highest);
-              const __m256i v_4 = _mm256_cvtps_epi32(v_3);
-              const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
-              const __m256 v_6 = _mm256_mul_ps(x_3, factor);
-              const __m256 v_7 = _mm256_max_ps(v_6, lowest);
-              const __m256 v_8 = _mm256_min_ps(v_7, highest);
-              const __m256i v_9 = _mm256_cvtps_epi32(v_8);
-              const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
-              const __m256i v_11 = _mm256_packs_epi32(v_5, v_10);
-              const __m256i v_12 = _mm256_permute4x64_epi64(v_11, 216);
-              _mm256_storeu_si256((__m256i *)scratch, v_12);
+              x = _mm_loadu_si128((const __m128i *)(floats + 32));
+              const __m256 x_4 =
+                  _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+              x = _mm_loadu_si128((const __m128i *)(floats + 48));
+              const __m256 x_5 =
+                  _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+              const __m256 v_2 = _mm256_mul_ps(x_2, factor);
+              const __m256 v_3 = _mm256_max_ps(v_2, lowest);
+              const __m256 v_4 = _mm256_min_ps(v_3, highest);
+              const __m256i v_5 = _mm256_cvtps_epi32(v_4);
+              const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
+              const __m256 v_7 = _mm256_mul_ps(x_3, factor);
+              const __m256 v_8 = _mm256_max_ps(v_7, lowest);
+              const __m256 v_9 = _mm256_min_ps(v_8, highest);
+              const __m256i v_10 = _mm256_cvtps_epi32(v_9);
+              const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
+              const __m256 v_12 = _mm256_mul_ps(x_4, factor);
+              const __m256 v_13 = _mm256_max_ps(v_12, lowest);
+              const __m256 v_14 = _mm256_min_ps(v_13, highest);
+              const __m256i v_15 = _mm256_cvtps_epi32(v_14);
+              const __m256i v_16 = _mm256_add_epi32(v_15, zero_point);
+              const __m256 v_17 = _mm256_mul_ps(x_5, factor);
+              const __m256 v_18 = _mm256_max_ps(v_17, lowest);
+              const __m256 v_19 = _mm256_min_ps(v_18, highest);
+              const __m256i v_20 = _mm256_cvtps_epi32(v_19);
+              const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
+              const __m256i v_22 = _mm256_packs_epi32(v_6, v_11);
+              const __m256i v_23 = _mm256_permute4x64_epi64(v_22, 216);
+              _mm256_storeu_si256((__m256i *)scratch, v_23);
+              const __m256i v_24 = _mm256_packs_epi32(v_16, v_21);
+              const __m256i v_25 = _mm256_permute4x64_epi64(v_24, 216);
+              _mm256_storeu_si256((__m256i *)(scratch + 32), v_25);
               const size_t stride = 1 * 8;
-              const size_t steps = 16 / 16;
-              uint8_t* place = packed_at + 0 + r * 8;
+              const size_t steps_2 = 32 / 16;
+              uint8_t* place_at = place;
               uint8_t* scratch_at = scratch;
               // group loop
-              for (size_t i_group = 0; i_group < steps; ++i_group) {
+              for (size_t i_group = 0; i_group < steps_2; ++i_group) {
                 size_t code = tw_load_u16(scratch_at);
-                tw_store_u16(place, (uint16_t)code);
+                tw_store_u16(place_at, (uint16_t)code);
                 code = tw_load_u16(scratch_at + 2);
-                tw_store_u16(place + 4, (uint16_t)code);
+                tw_store_u16(place_at + 4, (uint16_t)code);
                 code = tw_load_u16(scratch_at + 4);
-                tw_store_u16(place + 2, (uint16_t)code);
+                tw_store_u16(place_at + 2, (uint16_t)code);
                 code = tw_load_u16(scratch_at + 6);
-                tw_store_u16(place + 6, (uint16_t)code);
-                uint8_t* to = place + stride;
-                uint8_t* const s_2 = scratch_at + 8;
+                tw_store_u16(place_at + 6, (uint16_t)code);
+                uint8_t* to = place_at + stride;
+                uint8_t* const s = scratch_at + 8;
+                code = tw_load_u16(s);
+                tw_store_u16(to, (uint16_t)code);
+                code = tw_load_u16(s + 2);
+                tw_store_u16(to + 4, (uint16_t)code);
+                code = tw_load_u16(s + 4);
+                tw_store_u16(to + 2, (uint16_t)code);
+                code = tw_load_u16(s + 6);
+                tw_store_u16(to + 6, (uint16_t)code);
+                to += stride;
+                uint8_t* const s_2 = scratch_at + 16;
                 code = tw_load_u16(s_2);
                 tw_store_u16(to, (uint16_t)code);
                 code = tw_load_u16(s_2 + 2);
@@ -443,7 +493,7 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
                 code = tw_load_u16(s_2 + 6);
                 tw_store_u16(to + 6, (uint16_t)code);
                 to += stride;
-                uint8_t* const s_3 = scratch_at + 16;
+                uint8_t* const s_3 = scratch_at + 24;
                 code = tw_load_u16(s_3);
                 tw_store_u16(to, (uint16_t)code);
                 code = tw_load_u16(s_3 + 2);
@@ -452,327 +502,51 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16(const tw_pack_args* args) {
                 tw_store_u16(to + 2, (uint16_t)code);
                 code = tw_load_u16(s_3 + 6);
                 tw_store_u16(to + 6, (uint16_t)code);
-                to += stride;
-                uint8_t* const s_4 = scratch_at + 24;
-                code = tw_load_u16(s_4);
-                tw_store_u16(to, (uint16_t)code);
-                code = tw_load_u16(s_4 + 2);
-                tw_store_u16(to + 4, (uint16_t)code);
-                code = tw_load_u16(s_4 + 4);
-                tw_store_u16(to + 2, (uint16_t)code);
-                code = tw_load_u16(s_4 + 6);
-                tw_store_u16(to + 6, (uint16_t)code);
-                place = to + stride;
+                place_at = to + stride;
                 scratch_at += 32;
               }
-              const __m256i v_13 = _mm256_add_epi32(v_5, v_10);
-              const __m256i v_14 = _mm256_permute4x64_epi64(v_13, 78);
-              const __m256i v_15 = _mm256_add_epi32(v_13, v_14);
-              const __m256i v_16 = _mm256_unpacklo_epi64(v_15, v_15);
-              const __m256i v_17 = _mm256_unpackhi_epi64(v_15, v_15);
-              const __m256i v_18 = _mm256_add_epi32(v_16, v_17);
-              const __m256i v_19 = _mm256_unpacklo_epi32(v_18, v_18);
-              const __m256i v_20 = _mm256_unpacklo_epi64(v_19, v_19);
-              const __m256i v_21 = _mm256_unpackhi_epi64(v_19, v_19);
-              const __m256i v_22 = _mm256_add_epi32(v_20, v_21);
-              const __m256i v_23 = _mm256_mullo_epi32(v_22, sum_factor_2);
-              const __m256i kept = _mm256_add_epi32(v_23, sum_base);
-              _mm256_storeu_si256((__m256i *)lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 640);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              floats += 32;
-              packed_at += behind_scales;
-              how_at_2 += 4;
+              const __m256i v_26 = _mm256_add_epi32(v_6, v_11);
+              const __m256i v_27 = _mm256_add_epi32(v_16, v_21);
+              const __m256i v_28 = _mm256_add_epi32(v_26, v_27);
+              v = _mm256_add_epi32(v_28, v);
+              floats += 64;
+              place += 1 * 64;
             }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+            const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
+            const __m256i v_3 = _mm256_add_epi32(v, v_2);
+            const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
+            const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
+            const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
+            const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
+            const __m256i v_11 = _mm256_mullo_epi32(v_10, sum_factor_2);
+            const __m256i kept = _mm256_add_epi32(v_11, sum_base);
+            _mm256_storeu_si256((__m256i *)lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 640);
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += behind_scales;
+            how_at_2 += 4;
           }
-          r += 1;
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        row += 1;
-        packed += packed_stride;
+        r += 1;
       }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 192;
-      uint8_t* const how = scratch + 384;
-      uint8_t* const lanes = scratch + 1216;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block * 2;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
-      const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        uint8_t* const behind = packed + blocks * behind_scales;
-        if (rows != 1) {
-          memset(packed, 0, (size_t)(behind + 0 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
-            const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
-              __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-              const size_t steps = block / 32;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                __m128i x = _mm_loadu_si128((const __m128i *)floats_at);
-                const __m256 x_2 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                x = _mm_loadu_si128((const __m128i *)(floats_at + 16));
-                const __m256 x_3 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                x = _mm_loadu_si128((const __m128i *)(floats_at + 32));
-                const __m256 x_4 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                x = _mm_loadu_si128((const __m128i *)(floats_at + 48));
-                const __m256 x_5 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                const __m256i v_2 = _mm256_and_si256(_mm256_castps_si256(x_2), magnitude);
-                const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
-                const __m256i v_4 = _mm256_and_si256(_mm256_castps_si256(x_3), magnitude);
-                const __m256 v_5 = _mm256_min_ps(_mm256_castsi256_ps(v_4), infinity);
-                const __m256i v_6 = _mm256_and_si256(_mm256_castps_si256(x_4), magnitude);
-                const __m256 v_7 = _mm256_min_ps(_mm256_castsi256_ps(v_6), infinity);
-                const __m256i v_8 = _mm256_and_si256(_mm256_castps_si256(x_5), magnitude);
-                const __m256 v_9 = _mm256_min_ps(_mm256_castsi256_ps(v_8), infinity);
-                const __m256 v_10 = _mm256_max_ps(v_3, v_5);
-                const __m256 v_11 = _mm256_max_ps(v_7, v_9);
-                const __m256 v_12 = _mm256_max_ps(v_10, v_11);
-                v = _mm256_max_ps(v_12, v);
-                floats_at += 64;
-              }
-              const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
-              const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
-              const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-              const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-              const __m256i v_6 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_4),
-                  _mm256_castsi256_ps(v_5)));
-              const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-              const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-              const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-              const __m256 v_10 = _mm256_max_ps(_mm256_castsi256_ps(v_8), _mm256_castsi256_ps(v_9));
-              _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_10));
-              largest_at += 4;
-            }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 8 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
-              const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
-              __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
-              const __m256i v = _mm256_add_epi32(largest_2, bits);
-              const __m256i finite = _mm256_srai_epi32(v, 31);
-              bits = _mm256_set1_epi32((int32_t)0xf2800000);
-              const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
-              const __m256i small = _mm256_srai_epi32(v_2, 31);
-              const __m256i v_3 = _mm256_setzero_si256();
-              const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-              const __m256i v_4 =
-                  _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-              const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-              const __m256i v_6 = _mm256_and_si256(v_5, small);
-              const __m256i factor = _mm256_xor_si256(v_4, v_6);
-              const __m256i v_7 =
-                  _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-              const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
-              const __m256i v_9 = _mm256_and_si256(v_8, small);
-              __m256i scale = _mm256_xor_si256(v_7, v_9);
-              const __m256i v_10 = _mm256_and_si256(factor, finite);
-              bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
-              const __m256i v_11 = _mm256_and_si256(bits, finite);
-              const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
-              bits = _mm256_set1_epi32((int32_t)0x7fc00000);
-              const __m256i v_13 = _mm256_xor_si256(scale, bits);
-              const __m256i v_14 = _mm256_and_si256(v_13, finite);
-              scale = _mm256_xor_si256(bits, v_14);
-              _mm256_storeu_si256((__m256i *)how_at, v_10);
-              _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
-              _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
-              _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
-              _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
-              largest_at_2 += 32;
-              how_at += 32;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
-              const __m256 lowest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
-              const __m256 highest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
-              const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
-              __m256i v = _mm256_setzero_si256();
-              const size_t steps = block / 32;
-              uint8_t* place = packed_at + 0 + r * 8;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                __m128i x = _mm_loadu_si128((const __m128i *)floats);
-                const __m256 x_2 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                x = _mm_loadu_si128((const __m128i *)(floats + 16));
-                const __m256 x_3 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                x = _mm_loadu_si128((const __m128i *)(floats + 32));
-                const __m256 x_4 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                x = _mm_loadu_si128((const __m128i *)(floats + 48));
-                const __m256 x_5 =
-                    _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
-                const __m256 v_2 = _mm256_mul_ps(x_2, factor);
-                const __m256 v_3 = _mm256_max_ps(v_2, lowest);
-                const __m256 v_4 = _mm256_min_ps(v_3, highest);
-                const __m256i v_5 = _mm256_cvtps_epi32(v_4);
-                const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
-                const __m256 v_7 = _mm256_mul_ps(x_3, factor);
-                const __m256 v_8 = _mm256_max_ps(v_7, lowest);
-                const __m256 v_9 = _mm256_min_ps(v_8, highest);
-                const __m256i v_10 = _mm256_cvtps_epi32(v_9);
-                const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
-                const __m256 v_12 = _mm256_mul_ps(x_4, factor);
-                const __m256 v_13 = _mm256_max_ps(v_12, lowest);
-                const __m256 v_14 = _mm256_min_ps(v_13, highest);
-                const __m256i v_15 = _mm256_cvtps_epi32(v_14);
-                const __m256i v_16 = _mm256_add_epi32(v_15, zero_point);
-                const __m256 v_17 = _mm256_mul_ps(x_5, factor);
-                const __m256 v_18 = _mm256_max_ps(v_17, lowest);
-                const __m256 v_19 = _mm256_min_ps(v_18, highest);
-                const __m256i v_20 = _mm256_cvtps_epi32(v_19);
-                const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
-                const __m256i v_22 = _mm256_packs_epi32(v_6, v_11);
-                const __m256i v_23 = _mm256_permute4x64_epi64(v_22, 216);
-                _mm256_storeu_si256((__m256i *)scratch, v_23);
-                const __m256i v_24 = _mm256_packs_epi32(v_16, v_21);
-                const __m256i v_25 = _mm256_permute4x64_epi64(v_24, 216);
-                _mm256_storeu_si256((__m256i *)(scratch + 32), v_25);
-                const size_t stride = 1 * 8;
-                const size_t steps_2 = 32 / 16;
-                uint8_t* place_at = place;
-                uint8_t* scratch_at = scratch;
-                // group loop
-                for (size_t i_group = 0; i_group < steps_2; ++i_group) {
-                  size_t code = tw_load_u16(scratch_at);
-                  tw_store_u16(place_at, (uint16_t)code);
-                  code = tw_load_u16(scratch_at + 2);
-                  tw_store_u16(place_at + 4, (uint16_t)code);
-                  code = tw_load_u16(scratch_at + 4);
-                  tw_store_u16(place_at + 2, (uint16_t)code);
-                  code = tw_load_u16(scratch_at + 6);
-                  tw_store_u16(place_at + 6, (uint16_t)code);
-                  uint8_t* to = place_at + stride;
-                  uint8_t* const s_2 = scratch_at + 8;
-                  code = tw_load_u16(s_2);
-                  tw_store_u16(to, (uint16_t)code);
-                  code = tw_load_u16(s_2 + 2);
-                  tw_store_u16(to + 4, (uint16_t)code);
-                  code = tw_load_u16(s_2 + 4);
-                  tw_store_u16(to + 2, (uint16_t)code);
-                  code = tw_load_u16(s_2 + 6);
-                  tw_store_u16(to + 6, (uint16_t)code);
-                  to += stride;
-                  uint8_t* const s_3 = scratch_at + 16;
-                  code = tw_load_u16(s_3);
-                  tw_store_u16(to, (uint16_t)code);
-                  code = tw_load_u16(s_3 + 2);
-                  tw_store_u16(to + 4, (uint16_t)code);
-                  code = tw_load_u16(s_3 + 4);
-                  tw_store_u16(to + 2, (uint16_t)code);
-                  code = tw_load_u16(s_3 + 6);
-                  tw_store_u16(to + 6, (uint16_t)code);
-                  to += stride;
-                  uint8_t* const s_4 = scratch_at + 24;
-                  code = tw_load_u16(s_4);
-                  tw_store_u16(to, (uint16_t)code);
-                  code = tw_load_u16(s_4 + 2);
-                  tw_store_u16(to + 4, (uint16_t)code);
-                  code = tw_load_u16(s_4 + 4);
-                  tw_store_u16(to + 2, (uint16_t)code);
-                  code = tw_load_u16(s_4 + 6);
-                  tw_store_u16(to + 6, (uint16_t)code);
-                  place_at = to + stride;
-                  scratch_at += 32;
-                }
-                const __m256i v_26 = _mm256_add_epi32(v_6, v_11);
-                const __m256i v_27 = _mm256_add_epi32(v_16, v_21);
-                const __m256i v_28 = _mm256_add_epi32(v_26, v_27);
-                v = _mm256_add_epi32(v_28, v);
-                floats += 64;
-                place += 1 * 64;
-              }
-              const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
-              const __m256i v_3 = _mm256_add_epi32(v, v_2);
-              const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-              const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-              const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
-              const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-              const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-              const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-              const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
-              const __m256i v_11 = _mm256_mullo_epi32(v_10, sum_factor_2);
-              const __m256i kept = _mm256_add_epi32(v_11, sum_base);
-              _mm256_storeu_si256((__m256i *)lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 640);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              packed_at += behind_scales;
-              how_at_2 += 4;
-            }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
-          }
-          r += 1;
-        }
-        row += 1;
-        packed += packed_stride;
-      }
+      row += 1;
+      packed += packed_stride;
     }
   }
 }

@@ -53,7 +53,6 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_scalar(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 128;
     uint8_t* const how = scratch + 320;
@@ -201,325 +200,164 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_scalar(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 128;
-      uint8_t* const how = scratch + 320;
-      uint8_t* const lanes = scratch + 1024;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const int32_t sum_factor_2 = tw_load_i32(sum_factor);
-      const int32_t sum_base = tw_load_i32(sum_factor + 4);
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const int32_t magnitude = (int32_t)0x7fffffff;
-            const float infinity = tw_f32_of_bits((int32_t)0x7f800000);
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
-              float v = tw_f32_of_bits(0);
-              const size_t steps = 16 / 4;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                uint16_t x = tw_load_u16(floats_at);
-                const float x_2 = tw_f32_of_bf16(x);
-                x = tw_load_u16(floats_at + 2);
-                const float x_3 = tw_f32_of_bf16(x);
-                x = tw_load_u16(floats_at + 4);
-                const float x_4 = tw_f32_of_bf16(x);
-                x = tw_load_u16(floats_at + 6);
-                const float x_5 = tw_f32_of_bf16(x);
-                const int32_t v_2 = (tw_bits_of_f32(x_2) & magnitude);
-                const float v_3 = tw_min_f32(tw_f32_of_bits(v_2), infinity);
-                const int32_t v_4 = (tw_bits_of_f32(x_3) & magnitude);
-                const float v_5 = tw_min_f32(tw_f32_of_bits(v_4), infinity);
-                const int32_t v_6 = (tw_bits_of_f32(x_4) & magnitude);
-                const float v_7 = tw_min_f32(tw_f32_of_bits(v_6), infinity);
-                const int32_t v_8 = (tw_bits_of_f32(x_5) & magnitude);
-                const float v_9 = tw_min_f32(tw_f32_of_bits(v_8), infinity);
-                const float v_10 = tw_max_f32(v_3, v_5);
-                const float v_11 = tw_max_f32(v_7, v_9);
-                const float v_12 = tw_max_f32(v_10, v_11);
-                v = tw_max_f32(v_12, v);
-                floats_at += 8;
-              }
-              tw_store_i32(largest_at, tw_bits_of_f32(v));
-              largest_at += 4;
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 128;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1024;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32_t sum_factor_2 = tw_load_i32(sum_factor);
+    const int32_t sum_base = tw_load_i32(sum_factor + 4);
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const int32_t magnitude = (int32_t)0x7fffffff;
+          const float infinity = tw_f32_of_bits((int32_t)0x7f800000);
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            float v = tw_f32_of_bits(0);
+            const size_t steps = block / 4;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
+              uint16_t x = tw_load_u16(floats_at);
+              const float x_2 = tw_f32_of_bf16(x);
+              x = tw_load_u16(floats_at + 2);
+              const float x_3 = tw_f32_of_bf16(x);
+              x = tw_load_u16(floats_at + 4);
+              const float x_4 = tw_f32_of_bf16(x);
+              x = tw_load_u16(floats_at + 6);
+              const float x_5 = tw_f32_of_bf16(x);
+              const int32_t v_2 = (tw_bits_of_f32(x_2) & magnitude);
+              const float v_3 = tw_min_f32(tw_f32_of_bits(v_2), infinity);
+              const int32_t v_4 = (tw_bits_of_f32(x_3) & magnitude);
+              const float v_5 = tw_min_f32(tw_f32_of_bits(v_4), infinity);
+              const int32_t v_6 = (tw_bits_of_f32(x_4) & magnitude);
+              const float v_7 = tw_min_f32(tw_f32_of_bits(v_6), infinity);
+              const int32_t v_8 = (tw_bits_of_f32(x_5) & magnitude);
+              const float v_9 = tw_min_f32(tw_f32_of_bits(v_8), infinity);
+              const float v_10 = tw_max_f32(v_3, v_5);
+              const float v_11 = tw_max_f32(v_7, v_9);
+              const float v_12 = tw_max_f32(v_10, v_11);
+              v = tw_max_f32(v_12, v);
+              floats_at += 8;
             }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop
-            for (size_t i_parameters = 0; i_parameters < count; ++i_parameters) {
-              const int32_t largest_2 = tw_load_i32(largest_at_2);
-              int32_t bits = (int32_t)0x80800000;
-              const int32_t v = tw_add_i32(largest_2, bits);
-              const int32_t finite = (v >> 31);
-              bits = (int32_t)0xf2800000;
-              const int32_t v_2 = tw_add_i32(largest_2, bits);
-              const int32_t small = (v_2 >> 31);
-              const int32_t v_3 = 0;
-              const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
-              const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
-              const int32_t v_5 = (v_3 ^ v_4);
-              const int32_t v_6 = (v_5 & small);
-              const int32_t factor = (v_4 ^ v_6);
-              const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
-              const int32_t v_8 = (v_3 ^ v_7);
-              const int32_t v_9 = (v_8 & small);
-              int32_t scale = (v_7 ^ v_9);
-              const int32_t v_10 = (factor & finite);
-              bits = (int32_t)0xc2fe0000;
-              const int32_t v_11 = (bits & finite);
-              const int32_t v_12 = (tw_bits_of_f32(bits_2) & finite);
-              bits = (int32_t)0x7fc00000;
-              const int32_t v_13 = (scale ^ bits);
-              const int32_t v_14 = (v_13 & finite);
-              scale = (bits ^ v_14);
-              tw_store_i32(how_at, v_10);
-              tw_store_i32(how_at + 132, v_11);
-              tw_store_i32(how_at + 264, v_12);
-              tw_store_i32(how_at + 396, v_3);
-              tw_store_i32(how_at + 528, scale);
-              largest_at_2 += 4;
-              how_at += 4;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const float factor = tw_f32_of_bits(tw_load_i32(how_at_2));
-              const float lowest = tw_f32_of_bits(tw_load_i32(how_at_2 + 132));
-              const float highest = tw_f32_of_bits(tw_load_i32(how_at_2 + 264));
-              int32_t zero_point = tw_load_i32(how_at_2 + 396);
-              const float bits = tw_f32_of_bits((int32_t)0x4b400000);
-              zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
-              int32_t v = 0;
-              uint8_t* place = packed_at + 0 + r * 4;
-              // k loop
-              for (size_t i_k = 0; i_k < 16; ++i_k) {
-                const uint16_t x = tw_load_u16(floats);
-                const float x_2 = tw_f32_of_bf16(x);
-                const float v_2 = (x_2 * factor);
-                const float v_3 = tw_max_f32(v_2, lowest);
-                const float v_4 = tw_min_f32(v_3, highest);
-                const float v_5 = (v_4 + bits);
-                const int32_t v_6 = tw_add_i32(tw_bits_of_f32(v_5), zero_point);
-                *(place) = (uint8_t)((uint32_t)v_6 >> (8 * 0));
-                v = tw_add_i32(v_6, v);
-                floats += 2;
-                place += 1;
-              }
-              const int32_t v_2 = tw_mul_i32(v, sum_factor_2);
-              const int32_t kept = tw_add_i32(v_2, sum_base);
-              tw_store_i32(lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 528);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              packed_at += behind_scales;
-              how_at_2 += 4;
-            }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+            tw_store_i32(largest_at, tw_bits_of_f32(v));
+            largest_at += 4;
           }
-          r += 1;
-        }
-        row += 1;
-        packed += packed_stride;
-      }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 128;
-      uint8_t* const how = scratch + 320;
-      uint8_t* const lanes = scratch + 1024;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const int32_t sum_factor_2 = tw_load_i32(sum_factor);
-      const int32_t sum_base = tw_load_i32(sum_factor + 4);
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const int32_t magnitude = (int32_t)0x7fffffff;
-            const float infinity = tw_f32_of_bits((int32_t)0x7f800000);
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
-              float v = tw_f32_of_bits(0);
-              const size_t steps = block / 4;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                uint16_t x = tw_load_u16(floats_at);
-                const float x_2 = tw_f32_of_bf16(x);
-                x = tw_load_u16(floats_at + 2);
-                const float x_3 = tw_f32_of_bf16(x);
-                x = tw_load_u16(floats_at + 4);
-                const float x_4 = tw_f32_of_bf16(x);
-                x = tw_load_u16(floats_at + 6);
-                const float x_5 = tw_f32_of_bf16(x);
-                const int32_t v_2 = (tw_bits_of_f32(x_2) & magnitude);
-                const float v_3 = tw_min_f32(tw_f32_of_bits(v_2), infinity);
-                const int32_t v_4 = (tw_bits_of_f32(x_3) & magnitude);
-                const float v_5 = tw_min_f32(tw_f32_of_bits(v_4), infinity);
-                const int32_t v_6 = (tw_bits_of_f32(x_4) & magnitude);
-                const float v_7 = tw_min_f32(tw_f32_of_bits(v_6), infinity);
-                const int32_t v_8 = (tw_bits_of_f32(x_5) & magnitude);
-                const float v_9 = tw_min_f32(tw_f32_of_bits(v_8), infinity);
-                const float v_10 = tw_max_f32(v_3, v_5);
-                const float v_11 = tw_max_f32(v_7, v_9);
-                const float v_12 = tw_max_f32(v_10, v_11);
-                v = tw_max_f32(v_12, v);
-                floats_at += 8;
-              }
-              tw_store_i32(largest_at, tw_bits_of_f32(v));
-              largest_at += 4;
-            }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop
-            for (size_t i_parameters = 0; i_parameters < count; ++i_parameters) {
-              const int32_t largest_2 = tw_load_i32(largest_at_2);
-              int32_t bits = (int32_t)0x80800000;
-              const int32_t v = tw_add_i32(largest_2, bits);
-              const int32_t finite = (v >> 31);
-              bits = (int32_t)0xf2800000;
-              const int32_t v_2 = tw_add_i32(largest_2, bits);
-              const int32_t small = (v_2 >> 31);
-              const int32_t v_3 = 0;
-              const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
-              const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
-              const int32_t v_5 = (v_3 ^ v_4);
-              const int32_t v_6 = (v_5 & small);
-              const int32_t factor = (v_4 ^ v_6);
-              const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
-              const int32_t v_8 = (v_3 ^ v_7);
-              const int32_t v_9 = (v_8 & small);
-              int32_t scale = (v_7 ^ v_9);
-              const int32_t v_10 = (factor & finite);
-              bits = (int32_t)0xc2fe0000;
-              const int32_t v_11 = (bits & finite);
-              const int32_t v_12 = (tw_bits_of_f32(bits_2) & finite);
-              bits = (int32_t)0x7fc00000;
-              const int32_t v_13 = (scale ^ bits);
-              const int32_t v_14 = (v_13 & finite);
-              scale = (bits ^ v_14);
-              tw_store_i32(how_at, v_10);
-              tw_store_i32(how_at + 132, v_11);
-              tw_store_i32(how_at + 264, v_12);
-              tw_store_i32(how_at + 396, v_3);
-              tw_store_i32(how_at + 528, scale);
-              largest_at_2 += 4;
-              how_at += 4;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const float factor = tw_f32_of_bits(tw_load_i32(how_at_2));
-              const float lowest = tw_f32_of_bits(tw_load_i32(how_at_2 + 132));
-              const float highest = tw_f32_of_bits(tw_load_i32(how_at_2 + 264));
-              int32_t zero_point = tw_load_i32(how_at_2 + 396);
-              const float bits = tw_f32_of_bits((int32_t)0x4b400000);
-              zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
-              int32_t v = 0;
-              uint8_t* place = packed_at + 0 + r * 4;
-              // k loop
-              for (size_t i_k = 0; i_k < block; ++i_k) {
-                const uint16_t x = tw_load_u16(floats);
-                const float x_2 = tw_f32_of_bf16(x);
-                const float v_2 = (x_2 * factor);
-                const float v_3 = tw_max_f32(v_2, lowest);
-                const float v_4 = tw_min_f32(v_3, highest);
-                const float v_5 = (v_4 + bits);
-                const int32_t v_6 = tw_add_i32(tw_bits_of_f32(v_5), zero_point);
-                *(place) = (uint8_t)((uint32_t)v_6 >> (8 * 0));
-                v = tw_add_i32(v_6, v);
-                floats += 2;
-                place += 1;
-              }
-              const int32_t v_2 = tw_mul_i32(v, sum_factor_2);
-              const int32_t kept = tw_add_i32(v_2, sum_base);
-              tw_store_i32(lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 528);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              packed_at += behind_scales;
-              how_at_2 += 4;
-            }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop
+          for (size_t i_parameters = 0; i_parameters < count; ++i_parameters) {
+            const int32_t largest_2 = tw_load_i32(largest_at_2);
+            int32_t bits = (int32_t)0x80800000;
+            const int32_t v = tw_add_i32(largest_2, bits);
+            const int32_t finite = (v >> 31);
+            bits = (int32_t)0xf2800000;
+            const int32_t v_2 = tw_add_i32(largest_2, bits);
+            const int32_t small = (v_2 >> 31);
+            const int32_t v_3 = 0;
+            const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
+            const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
+            const int32_t v_5 = (v_3 ^ v_4);
+            const int32_t v_6 = (v_5 & small);
+            const int32_t factor = (v_4 ^ v_6);
+            const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
+            const int32_t v_8 = (v_3 ^ v_7);
+            const int32_t v_9 = (v_8 & small);
+            int32_t scale = (v_7 ^ v_9);
+            const int32_t v_10 = (factor & finite);
+            bits = (int32_t)0xc2fe0000;
+            const int32_t v_11 = (bits & finite);
+            const int32_t v_12 = (tw_bits_of_f32(bits_2) & finite);
+            bits = (int32_t)0x7fc00000;
+            const int32_t v_13 = (scale ^ bits);
+            const int32_t v_14 = (v_13 & finite);
+            scale = (bits ^ v_14);
+            tw_store_i32(how_at, v_10);
+            tw_store_i32(how_at + 132, v_11);
+            tw_store_i32(how_at + 264, v_12);
+            tw_store_i32(how_at + 396, v_3);
+            tw_store_i32(how_at + 528, scale);
+            largest_at_2 += 4;
+            how_at += 4;
           }
-          r += 1;
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const float factor = tw_f32_of_bits(tw_load_i32(how_at_2));
+            const float lowest = tw_f32_of_bits(tw_load_i32(how_at_2 + 132));
+            const float highest = tw_f32_of_bits(tw_load_i32(how_at_2 + 264));
+            int32_t zero_point = tw_load_i32(how_at_2 + 396);
+            const float bits = tw_f32_of_bits((int32_t)0x4b400000);
+            zero_point = (int32_t)((uint32_t)zero_point - (uint32_t)tw_bits_of_f32(bits));
+            int32_t v = 0;
+            uint8_t* place = packed_at + 0 + r * 4;
+            // k loop
+            for (size_t i_k = 0; i_k < block; ++i_k) {
+              const uint16_t x = tw_load_u16(floats);
+              const float x_2 = tw_f32_of_bf16(x);
+              const float v_2 = (x_2 * factor);
+              const float v_3 = tw_max_f32(v_2, lowest);
+              const float v_4 = tw_min_f32(v_3, highest);
+              const float v_5 = (v_4 + bits);
+              const int32_t v_6 = tw_add_i32(tw_bits_of_f32(v_5), zero_point);
+              *(place) = (uint8_t)((uint32_t)v_6 >> (8 * 0));
+              v = tw_add_i32(v_6, v);
+              floats += 2;
+              place += 1;
+            }
+            const int32_t v_2 = tw_mul_i32(v, sum_factor_2);
+            const int32_t kept = tw_add_i32(v_2, sum_base);
+            tw_store_i32(lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 528);
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += behind_scales;
+            how_at_2 += 4;
+          }
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        row += 1;
-        packed += packed_stride;
+        r += 1;
       }
+      row += 1;
+      packed += packed_stride;
     }
   }
 }

@@ -32,14 +32,13 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
   uint8_t scratch_memory[1152];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
+  const size_t unusual = args->block - 16 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 128;
     uint8_t* const how = scratch + 320;
     uint8_t* const lanes = scratch + 1088;
-    const size_t blocks = args->k / 32;
-    const size_t behind_data = 0 + 32;
+    const size_t blocks = args->k / 16;
+    const size_t behind_data = 0 + 16;
     const size_t behind_sums = behind_data + 1 * 4;
     const size_t behind_scales = behind_sums + 1 * 4;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
@@ -85,18 +84,6 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
             x = vld1_f16((const float16_t *)(floats_at + 24));
             const float32x4_t x_5 =
                 vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats_at + 32));
-            const float32x4_t x_6 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats_at + 40));
-            const float32x4_t x_7 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats_at + 48));
-            const float32x4_t x_8 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats_at + 56));
-            const float32x4_t x_9 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
             const uint8x16_t v = vandq_u8(vreinterpretq_u8_f32(x_2), magnitude);
             const float32x4_t v_2 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity),
                 vreinterpretq_f32_u8(v), infinity);
@@ -109,40 +96,24 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
             const uint8x16_t v_7 = vandq_u8(vreinterpretq_u8_f32(x_5), magnitude);
             const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
                 vreinterpretq_f32_u8(v_7), infinity);
-            const uint8x16_t v_9 = vandq_u8(vreinterpretq_u8_f32(x_6), magnitude);
-            const float32x4_t v_10 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_9), infinity),
-                vreinterpretq_f32_u8(v_9), infinity);
-            const uint8x16_t v_11 = vandq_u8(vreinterpretq_u8_f32(x_7), magnitude);
-            const float32x4_t v_12 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_11), infinity),
-                vreinterpretq_f32_u8(v_11), infinity);
-            const uint8x16_t v_13 = vandq_u8(vreinterpretq_u8_f32(x_8), magnitude);
-            const float32x4_t v_14 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_13), infinity),
-                vreinterpretq_f32_u8(v_13), infinity);
-            const uint8x16_t v_15 = vandq_u8(vreinterpretq_u8_f32(x_9), magnitude);
-            const float32x4_t v_16 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_15), infinity),
-                vreinterpretq_f32_u8(v_15), infinity);
-            const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
-            const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
-            const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_10, v_12), v_10, v_12);
-            const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_14, v_16), v_14, v_16);
-            const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_17, v_18), v_17, v_18);
-            const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_19, v_20), v_19, v_20);
-            const uint64x2_t v_23 =
-                vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_21, v_22), v_21, v_22));
-            const uint64x2_t v_24 = vzip1q_u64(v_23, v_23);
-            const uint64x2_t v_25 = vzip2q_u64(v_23, v_23);
-            const uint32x4_t v_26 =
-                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_24),
-                vreinterpretq_f32_u64(v_25)), vreinterpretq_f32_u64(v_24),
-                vreinterpretq_f32_u64(v_25)));
-            const uint64x2_t v_27 = vreinterpretq_u64_u32(vzip1q_u32(v_26, v_26));
-            const uint64x2_t v_28 = vzip1q_u64(v_27, v_27);
-            const uint64x2_t v_29 = vzip2q_u64(v_27, v_27);
-            const float32x4_t v_30 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_28),
-                vreinterpretq_f32_u64(v_29)), vreinterpretq_f32_u64(v_28),
-                vreinterpretq_f32_u64(v_29));
-            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_30));
-            floats_at += 64;
+            const float32x4_t v_9 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
+            const float32x4_t v_10 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
+            const uint64x2_t v_11 =
+                vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_9, v_10), v_9, v_10));
+            const uint64x2_t v_12 = vzip1q_u64(v_11, v_11);
+            const uint64x2_t v_13 = vzip2q_u64(v_11, v_11);
+            const uint32x4_t v_14 =
+                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_12),
+                vreinterpretq_f32_u64(v_13)), vreinterpretq_f32_u64(v_12),
+                vreinterpretq_f32_u64(v_13)));
+            const uint64x2_t v_15 = vreinterpretq_u64_u32(vzip1q_u32(v_14, v_14));
+            const uint64x2_t v_16 = vzip1q_u64(v_15, v_15);
+            const uint64x2_t v_17 = vzip2q_u64(v_15, v_15);
+            const float32x4_t v_18 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_16),
+                vreinterpretq_f32_u64(v_17)), vreinterpretq_f32_u64(v_16),
+                vreinterpretq_f32_u64(v_17));
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_18));
+            floats_at += 32;
             largest_at += 4;
           }
           uint8_t* largest_at_2 = largest;
@@ -205,18 +176,6 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
             x = vld1_f16((const float16_t *)(floats + 24));
             const float32x4_t x_5 =
                 vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats + 32));
-            const float32x4_t x_6 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats + 40));
-            const float32x4_t x_7 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats + 48));
-            const float32x4_t x_8 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-            x = vld1_f16((const float16_t *)(floats + 56));
-            const float32x4_t x_9 =
-                vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
             const float32x4_t v = vmulq_f32(x_2, factor);
             const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
             const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
@@ -237,66 +196,35 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
             const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
             const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
             const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-            const float32x4_t v_21 = vmulq_f32(x_6, factor);
-            const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_21, lowest), v_21, lowest);
-            const float32x4_t v_23 = vbslq_f32(vcltq_f32(v_22, highest), v_22, highest);
-            const int32x4_t v_24 = vcvtnq_s32_f32(v_23);
-            const int32x4_t v_25 = vaddq_s32(v_24, zero_point);
-            const float32x4_t v_26 = vmulq_f32(x_7, factor);
-            const float32x4_t v_27 = vbslq_f32(vcgtq_f32(v_26, lowest), v_26, lowest);
-            const float32x4_t v_28 = vbslq_f32(vcltq_f32(v_27, highest), v_27, highest);
-            const int32x4_t v_29 = vcvtnq_s32_f32(v_28);
-            const int32x4_t v_30 = vaddq_s32(v_29, zero_point);
-            const float32x4_t v_31 = vmulq_f32(x_8, factor);
-            const float32x4_t v_32 = vbslq_f32(vcgtq_f32(v_31, lowest), v_31, lowest);
-            const float32x4_t v_33 = vbslq_f32(vcltq_f32(v_32, highest), v_32, highest);
-            const int32x4_t v_34 = vcvtnq_s32_f32(v_33);
-            const int32x4_t v_35 = vaddq_s32(v_34, zero_point);
-            const float32x4_t v_36 = vmulq_f32(x_9, factor);
-            const float32x4_t v_37 = vbslq_f32(vcgtq_f32(v_36, lowest), v_36, lowest);
-            const float32x4_t v_38 = vbslq_f32(vcltq_f32(v_37, highest), v_37, highest);
-            const int32x4_t v_39 = vcvtnq_s32_f32(v_38);
-            const int32x4_t v_40 = vaddq_s32(v_39, zero_point);
-            const uint16x8_t v_41 =
+            const uint16x8_t v_21 =
                 vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
-            const uint16x8_t v_42 =
+            const uint16x8_t v_22 =
                 vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-            const uint8x16_t v_43 =
-                vuzp1q_u8(vreinterpretq_u8_u16(v_41), vreinterpretq_u8_u16(v_42));
-            vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_43));
-            const uint16x8_t v_44 =
-                vuzp1q_u16(vreinterpretq_u16_s32(v_25), vreinterpretq_u16_s32(v_30));
-            const uint16x8_t v_45 =
-                vuzp1q_u16(vreinterpretq_u16_s32(v_35), vreinterpretq_u16_s32(v_40));
-            const uint8x16_t v_46 =
-                vuzp1q_u8(vreinterpretq_u8_u16(v_44), vreinterpretq_u8_u16(v_45));
-            vst1q_s8((int8_t *)(place + 16), vreinterpretq_s8_u8(v_46));
-            const int32x4_t v_47 = vaddq_s32(v_5, v_10);
-            const int32x4_t v_48 = vaddq_s32(v_15, v_20);
-            const int32x4_t v_49 = vaddq_s32(v_25, v_30);
-            const int32x4_t v_50 = vaddq_s32(v_35, v_40);
-            const int32x4_t v_51 = vaddq_s32(v_47, v_48);
-            const int32x4_t v_52 = vaddq_s32(v_49, v_50);
-            const uint64x2_t v_53 = vreinterpretq_u64_s32(vaddq_s32(v_51, v_52));
-            const uint64x2_t v_54 = vzip1q_u64(v_53, v_53);
-            const uint64x2_t v_55 = vzip2q_u64(v_53, v_53);
-            const uint32x4_t v_56 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_54),
-                vreinterpretq_s32_u64(v_55)));
-            const uint64x2_t v_57 = vreinterpretq_u64_u32(vzip1q_u32(v_56, v_56));
-            const uint64x2_t v_58 = vzip1q_u64(v_57, v_57);
-            const uint64x2_t v_59 = vzip2q_u64(v_57, v_57);
-            const int32x4_t v_60 =
-                vaddq_s32(vreinterpretq_s32_u64(v_58), vreinterpretq_s32_u64(v_59));
+            const uint8x16_t v_23 =
+                vuzp1q_u8(vreinterpretq_u8_u16(v_21), vreinterpretq_u8_u16(v_22));
+            vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_23));
+            const int32x4_t v_24 = vaddq_s32(v_5, v_10);
+            const int32x4_t v_25 = vaddq_s32(v_15, v_20);
+            const uint64x2_t v_26 = vreinterpretq_u64_s32(vaddq_s32(v_24, v_25));
+            const uint64x2_t v_27 = vzip1q_u64(v_26, v_26);
+            const uint64x2_t v_28 = vzip2q_u64(v_26, v_26);
+            const uint32x4_t v_29 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_27),
+                vreinterpretq_s32_u64(v_28)));
+            const uint64x2_t v_30 = vreinterpretq_u64_u32(vzip1q_u32(v_29, v_29));
+            const uint64x2_t v_31 = vzip1q_u64(v_30, v_30);
+            const uint64x2_t v_32 = vzip2q_u64(v_30, v_30);
+            const int32x4_t v_33 =
+                vaddq_s32(vreinterpretq_s32_u64(v_31), vreinterpretq_s32_u64(v_32));
             uint8_t* copies = packed_at + behind_data + r * 4;
-            const int32x4_t v_61 = vmulq_s32(v_60, sum_factor_2);
-            const int32x4_t kept = vaddq_s32(v_61, sum_base);
+            const int32x4_t v_34 = vmulq_s32(v_33, sum_factor_2);
+            const int32x4_t kept = vaddq_s32(v_34, sum_base);
             vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
             size_t value = (uint32_t)tw_load_i32(lanes);
             tw_store_i32(copies, (int32_t)value);
             copies = packed_at + behind_sums + r * 4;
             value = (uint32_t)tw_load_i32(how_at_2 + 576);
             tw_store_i32(copies, (int32_t)value);
-            floats += 64;
+            floats += 32;
             packed_at += behind_scales;
             how_at_2 += 4;
           }
@@ -308,47 +236,51 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 128;
-      uint8_t* const how = scratch + 320;
-      uint8_t* const lanes = scratch + 1088;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
-      const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-            const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 128;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1088;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
+    const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
+          const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
+            const size_t steps = block / 16;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               float16x4_t x = vld1_f16((const float16_t *)floats_at);
               const float32x4_t x_2 =
                   vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
@@ -361,86 +293,91 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
               x = vld1_f16((const float16_t *)(floats_at + 24));
               const float32x4_t x_5 =
                   vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-              const uint8x16_t v = vandq_u8(vreinterpretq_u8_f32(x_2), magnitude);
-              const float32x4_t v_2 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v), infinity),
-                  vreinterpretq_f32_u8(v), infinity);
-              const uint8x16_t v_3 = vandq_u8(vreinterpretq_u8_f32(x_3), magnitude);
-              const float32x4_t v_4 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_3), infinity),
-                  vreinterpretq_f32_u8(v_3), infinity);
-              const uint8x16_t v_5 = vandq_u8(vreinterpretq_u8_f32(x_4), magnitude);
-              const float32x4_t v_6 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_5), infinity),
-                  vreinterpretq_f32_u8(v_5), infinity);
-              const uint8x16_t v_7 = vandq_u8(vreinterpretq_u8_f32(x_5), magnitude);
-              const float32x4_t v_8 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_7), infinity),
-                  vreinterpretq_f32_u8(v_7), infinity);
-              const float32x4_t v_9 = vbslq_f32(vcgtq_f32(v_2, v_4), v_2, v_4);
-              const float32x4_t v_10 = vbslq_f32(vcgtq_f32(v_6, v_8), v_6, v_8);
-              const uint64x2_t v_11 =
-                  vreinterpretq_u64_f32(vbslq_f32(vcgtq_f32(v_9, v_10), v_9, v_10));
-              const uint64x2_t v_12 = vzip1q_u64(v_11, v_11);
-              const uint64x2_t v_13 = vzip2q_u64(v_11, v_11);
-              const uint32x4_t v_14 =
-                  vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_12),
-                  vreinterpretq_f32_u64(v_13)), vreinterpretq_f32_u64(v_12),
-                  vreinterpretq_f32_u64(v_13)));
-              const uint64x2_t v_15 = vreinterpretq_u64_u32(vzip1q_u32(v_14, v_14));
-              const uint64x2_t v_16 = vzip1q_u64(v_15, v_15);
-              const uint64x2_t v_17 = vzip2q_u64(v_15, v_15);
-              const float32x4_t v_18 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_16),
-                  vreinterpretq_f32_u64(v_17)), vreinterpretq_f32_u64(v_16),
-                  vreinterpretq_f32_u64(v_17));
-              vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_18));
+              const uint8x16_t v_2 = vandq_u8(vreinterpretq_u8_f32(x_2), magnitude);
+              const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
+                  vreinterpretq_f32_u8(v_2), infinity);
+              const uint8x16_t v_4 = vandq_u8(vreinterpretq_u8_f32(x_3), magnitude);
+              const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
+                  vreinterpretq_f32_u8(v_4), infinity);
+              const uint8x16_t v_6 = vandq_u8(vreinterpretq_u8_f32(x_4), magnitude);
+              const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
+                  vreinterpretq_f32_u8(v_6), infinity);
+              const uint8x16_t v_8 = vandq_u8(vreinterpretq_u8_f32(x_5), magnitude);
+              const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
+                  vreinterpretq_f32_u8(v_8), infinity);
+              const float32x4_t v_10 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
+              const float32x4_t v_11 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
+              const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_10, v_11), v_10, v_11);
+              v = vbslq_f32(vcgtq_f32(v_12, v), v_12, v);
               floats_at += 32;
-              largest_at += 4;
             }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 4 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 4) {
-              const float32x4_t largest_2 =
-                  vreinterpretq_f32_s8(vld1q_s8((const int8_t *)largest_at_2));
-              int32x4_t bits = vdupq_n_s32((int32_t)0x80800000);
-              const int32x4_t v = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
-              const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v, 31));
-              bits = vdupq_n_s32((int32_t)0xf2800000);
-              const int32x4_t v_2 = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
-              const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
-              const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
-              const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-              const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
-              const uint8x16_t v_5 = veorq_u8(v_3, v_4);
-              const uint8x16_t v_6 = vandq_u8(v_5, small);
-              const uint8x16_t factor = veorq_u8(v_4, v_6);
-              const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
-              const uint8x16_t v_8 = veorq_u8(v_3, v_7);
-              const uint8x16_t v_9 = vandq_u8(v_8, small);
-              uint8x16_t scale = veorq_u8(v_7, v_9);
-              const uint8x16_t v_10 = vandq_u8(factor, finite);
-              uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
-              const uint8x16_t v_11 = vandq_u8(bits_3, finite);
-              const uint8x16_t v_12 = vandq_u8(vreinterpretq_u8_f32(bits_2), finite);
-              bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
-              const uint8x16_t v_13 = veorq_u8(scale, bits_3);
-              const uint8x16_t v_14 = vandq_u8(v_13, finite);
-              scale = veorq_u8(bits_3, v_14);
-              vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_10));
-              vst1q_s8((int8_t *)(how_at + 144), vreinterpretq_s8_u8(v_11));
-              vst1q_s8((int8_t *)(how_at + 288), vreinterpretq_s8_u8(v_12));
-              vst1q_s8((int8_t *)(how_at + 432), vreinterpretq_s8_u8(v_3));
-              vst1q_s8((int8_t *)(how_at + 576), vreinterpretq_s8_u8(scale));
-              largest_at_2 += 16;
-              how_at += 16;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2)));
-              const float32x4_t lowest =
-                  vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 144)));
-              const float32x4_t highest =
-                  vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 288)));
-              const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
-              uint8_t* const place = packed_at + 0 + r * 8;
+            const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
+            const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
+            const uint32x4_t v_4 =
+                vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
+                vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2),
+                vreinterpretq_f32_u64(v_3)));
+            const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+            const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+            const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+            const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
+                vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6),
+                vreinterpretq_f32_u64(v_7));
+            vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_8));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 4 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 4) {
+            const float32x4_t largest_2 =
+                vreinterpretq_f32_s8(vld1q_s8((const int8_t *)largest_at_2));
+            int32x4_t bits = vdupq_n_s32((int32_t)0x80800000);
+            const int32x4_t v = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
+            const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v, 31));
+            bits = vdupq_n_s32((int32_t)0xf2800000);
+            const int32x4_t v_2 = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
+            const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
+            const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
+            const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
+            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
+            const uint8x16_t v_5 = veorq_u8(v_3, v_4);
+            const uint8x16_t v_6 = vandq_u8(v_5, small);
+            const uint8x16_t factor = veorq_u8(v_4, v_6);
+            const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
+            const uint8x16_t v_8 = veorq_u8(v_3, v_7);
+            const uint8x16_t v_9 = vandq_u8(v_8, small);
+            uint8x16_t scale = veorq_u8(v_7, v_9);
+            const uint8x16_t v_10 = vandq_u8(factor, finite);
+            uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
+            const uint8x16_t v_11 = vandq_u8(bits_3, finite);
+            const uint8x16_t v_12 = vandq_u8(vreinterpretq_u8_f32(bits_2), finite);
+            bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
+            const uint8x16_t v_13 = veorq_u8(scale, bits_3);
+            const uint8x16_t v_14 = vandq_u8(v_13, finite);
+            scale = veorq_u8(bits_3, v_14);
+            vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_10));
+            vst1q_s8((int8_t *)(how_at + 144), vreinterpretq_s8_u8(v_11));
+            vst1q_s8((int8_t *)(how_at + 288), vreinterpretq_s8_u8(v_12));
+            vst1q_s8((int8_t *)(how_at + 432), vreinterpretq_s8_u8(v_3));
+            vst1q_s8((int8_t *)(how_at + 576), vreinterpretq_s8_u8(scale));
+            largest_at_2 += 16;
+            how_at += 16;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2)));
+            const float32x4_t lowest =
+                vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 144)));
+            const float32x4_t highest =
+                vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 288)));
+            const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
+            int32x4_t v = vdupq_n_s32(0);
+            const size_t steps = block / 16;
+            uint8_t* place = packed_at + 0 + r * 8;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               float16x4_t x = vld1_f16((const float16_t *)floats);
               const float32x4_t x_2 =
                   vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
@@ -453,369 +390,74 @@ void tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4(const tw_pack_args* args) {
               x = vld1_f16((const float16_t *)(floats + 24));
               const float32x4_t x_5 =
                   vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-              const float32x4_t v = vmulq_f32(x_2, factor);
-              const float32x4_t v_2 = vbslq_f32(vcgtq_f32(v, lowest), v, lowest);
-              const float32x4_t v_3 = vbslq_f32(vcltq_f32(v_2, highest), v_2, highest);
-              const int32x4_t v_4 = vcvtnq_s32_f32(v_3);
-              const int32x4_t v_5 = vaddq_s32(v_4, zero_point);
-              const float32x4_t v_6 = vmulq_f32(x_3, factor);
-              const float32x4_t v_7 = vbslq_f32(vcgtq_f32(v_6, lowest), v_6, lowest);
-              const float32x4_t v_8 = vbslq_f32(vcltq_f32(v_7, highest), v_7, highest);
-              const int32x4_t v_9 = vcvtnq_s32_f32(v_8);
-              const int32x4_t v_10 = vaddq_s32(v_9, zero_point);
-              const float32x4_t v_11 = vmulq_f32(x_4, factor);
-              const float32x4_t v_12 = vbslq_f32(vcgtq_f32(v_11, lowest), v_11, lowest);
-              const float32x4_t v_13 = vbslq_f32(vcltq_f32(v_12, highest), v_12, highest);
-              const int32x4_t v_14 = vcvtnq_s32_f32(v_13);
-              const int32x4_t v_15 = vaddq_s32(v_14, zero_point);
-              const float32x4_t v_16 = vmulq_f32(x_5, factor);
-              const float32x4_t v_17 = vbslq_f32(vcgtq_f32(v_16, lowest), v_16, lowest);
-              const float32x4_t v_18 = vbslq_f32(vcltq_f32(v_17, highest), v_17, highest);
-              const int32x4_t v_19 = vcvtnq_s32_f32(v_18);
-              const int32x4_t v_20 = vaddq_s32(v_19, zero_point);
-              const uint16x8_t v_21 =
-                  vuzp1q_u16(vreinterpretq_u16_s32(v_5), vreinterpretq_u16_s32(v_10));
+              const float32x4_t v_2 = vmulq_f32(x_2, factor);
+              const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
+              const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
+              const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
+              const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
+              const float32x4_t v_7 = vmulq_f32(x_3, factor);
+              const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
+              const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
+              const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
+              const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
+              const float32x4_t v_12 = vmulq_f32(x_4, factor);
+              const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
+              const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
+              const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
+              const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
+              const float32x4_t v_17 = vmulq_f32(x_5, factor);
+              const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
+              const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
+              const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
+              const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
               const uint16x8_t v_22 =
-                  vuzp1q_u16(vreinterpretq_u16_s32(v_15), vreinterpretq_u16_s32(v_20));
-              const uint8x16_t v_23 =
-                  vuzp1q_u8(vreinterpretq_u8_u16(v_21), vreinterpretq_u8_u16(v_22));
-              vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_23));
-              const int32x4_t v_24 = vaddq_s32(v_5, v_10);
-              const int32x4_t v_25 = vaddq_s32(v_15, v_20);
-              const uint64x2_t v_26 = vreinterpretq_u64_s32(vaddq_s32(v_24, v_25));
-              const uint64x2_t v_27 = vzip1q_u64(v_26, v_26);
-              const uint64x2_t v_28 = vzip2q_u64(v_26, v_26);
-              const uint32x4_t v_29 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_27),
-                  vreinterpretq_s32_u64(v_28)));
-              const uint64x2_t v_30 = vreinterpretq_u64_u32(vzip1q_u32(v_29, v_29));
-              const uint64x2_t v_31 = vzip1q_u64(v_30, v_30);
-              const uint64x2_t v_32 = vzip2q_u64(v_30, v_30);
-              const int32x4_t v_33 =
-                  vaddq_s32(vreinterpretq_s32_u64(v_31), vreinterpretq_s32_u64(v_32));
-              const int32x4_t v_34 = vmulq_s32(v_33, sum_factor_2);
-              const int32x4_t kept = vaddq_s32(v_34, sum_base);
-              vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 576);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
+                  vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
+              const uint16x8_t v_23 =
+                  vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
+              const uint8x16_t v_24 =
+                  vuzp1q_u8(vreinterpretq_u8_u16(v_22), vreinterpretq_u8_u16(v_23));
+              vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_24));
+              const int32x4_t v_25 = vaddq_s32(v_6, v_11);
+              const int32x4_t v_26 = vaddq_s32(v_16, v_21);
+              const int32x4_t v_27 = vaddq_s32(v_25, v_26);
+              v = vaddq_s32(v_27, v);
               floats += 32;
-              packed_at += behind_scales;
-              how_at_2 += 4;
+              place += 1 * 16;
             }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+            const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+            const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
+            const uint32x4_t v_4 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2),
+                vreinterpretq_s32_u64(v_3)));
+            const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
+            const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
+            const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
+            const int32x4_t v_8 = vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
+            const int32x4_t v_9 = vmulq_s32(v_8, sum_factor_2);
+            const int32x4_t kept = vaddq_s32(v_9, sum_base);
+            vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 576);
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += behind_scales;
+            how_at_2 += 4;
           }
-          r += 1;
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        row += 1;
-        packed += packed_stride;
+        r += 1;
       }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 128;
-      uint8_t* const how = scratch + 320;
-      uint8_t* const lanes = scratch + 1088;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const int32x4_t sum_factor_2 = vdupq_n_s32(tw_load_i32(sum_factor));
-      const int32x4_t sum_base = vdupq_n_s32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const uint8x16_t magnitude = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fffffff));
-            const float32x4_t infinity = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
-              float32x4_t v = vreinterpretq_f32_s32(vdupq_n_s32(0));
-              const size_t steps = block / 32;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                float16x4_t x = vld1_f16((const float16_t *)floats_at);
-                const float32x4_t x_2 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 8));
-                const float32x4_t x_3 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 16));
-                const float32x4_t x_4 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 24));
-                const float32x4_t x_5 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 32));
-                const float32x4_t x_6 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 40));
-                const float32x4_t x_7 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 48));
-                const float32x4_t x_8 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats_at + 56));
-                const float32x4_t x_9 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                const uint8x16_t v_2 = vandq_u8(vreinterpretq_u8_f32(x_2), magnitude);
-                const float32x4_t v_3 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_2), infinity),
-                    vreinterpretq_f32_u8(v_2), infinity);
-                const uint8x16_t v_4 = vandq_u8(vreinterpretq_u8_f32(x_3), magnitude);
-                const float32x4_t v_5 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_4), infinity),
-                    vreinterpretq_f32_u8(v_4), infinity);
-                const uint8x16_t v_6 = vandq_u8(vreinterpretq_u8_f32(x_4), magnitude);
-                const float32x4_t v_7 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_6), infinity),
-                    vreinterpretq_f32_u8(v_6), infinity);
-                const uint8x16_t v_8 = vandq_u8(vreinterpretq_u8_f32(x_5), magnitude);
-                const float32x4_t v_9 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_8), infinity),
-                    vreinterpretq_f32_u8(v_8), infinity);
-                const uint8x16_t v_10 = vandq_u8(vreinterpretq_u8_f32(x_6), magnitude);
-                const float32x4_t v_11 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_10), infinity),
-                    vreinterpretq_f32_u8(v_10), infinity);
-                const uint8x16_t v_12 = vandq_u8(vreinterpretq_u8_f32(x_7), magnitude);
-                const float32x4_t v_13 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_12), infinity),
-                    vreinterpretq_f32_u8(v_12), infinity);
-                const uint8x16_t v_14 = vandq_u8(vreinterpretq_u8_f32(x_8), magnitude);
-                const float32x4_t v_15 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_14), infinity),
-                    vreinterpretq_f32_u8(v_14), infinity);
-                const uint8x16_t v_16 = vandq_u8(vreinterpretq_u8_f32(x_9), magnitude);
-                const float32x4_t v_17 = vbslq_f32(vcltq_f32(vreinterpretq_f32_u8(v_16), infinity),
-                    vreinterpretq_f32_u8(v_16), infinity);
-                const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_3, v_5), v_3, v_5);
-                const float32x4_t v_19 = vbslq_f32(vcgtq_f32(v_7, v_9), v_7, v_9);
-                const float32x4_t v_20 = vbslq_f32(vcgtq_f32(v_11, v_13), v_11, v_13);
-                const float32x4_t v_21 = vbslq_f32(vcgtq_f32(v_15, v_17), v_15, v_17);
-                const float32x4_t v_22 = vbslq_f32(vcgtq_f32(v_18, v_19), v_18, v_19);
-                const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_20, v_21), v_20, v_21);
-                const float32x4_t v_24 = vbslq_f32(vcgtq_f32(v_22, v_23), v_22, v_23);
-                v = vbslq_f32(vcgtq_f32(v_24, v), v_24, v);
-                floats_at += 64;
-              }
-              const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
-              const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_f32(v), vreinterpretq_u64_f32(v));
-              const uint32x4_t v_4 =
-                  vreinterpretq_u32_f32(vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_2),
-                  vreinterpretq_f32_u64(v_3)), vreinterpretq_f32_u64(v_2),
-                  vreinterpretq_f32_u64(v_3)));
-              const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
-              const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
-              const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-              const float32x4_t v_8 = vbslq_f32(vcgtq_f32(vreinterpretq_f32_u64(v_6),
-                  vreinterpretq_f32_u64(v_7)), vreinterpretq_f32_u64(v_6),
-                  vreinterpretq_f32_u64(v_7));
-              vst1q_s8((int8_t *)largest_at, vreinterpretq_s8_f32(v_8));
-              largest_at += 4;
-            }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 4 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 4) {
-              const float32x4_t largest_2 =
-                  vreinterpretq_f32_s8(vld1q_s8((const int8_t *)largest_at_2));
-              int32x4_t bits = vdupq_n_s32((int32_t)0x80800000);
-              const int32x4_t v = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
-              const uint8x16_t finite = vreinterpretq_u8_s32(vshrq_n_s32(v, 31));
-              bits = vdupq_n_s32((int32_t)0xf2800000);
-              const int32x4_t v_2 = vaddq_s32(vreinterpretq_s32_f32(largest_2), bits);
-              const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
-              const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
-              const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-              const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
-              const uint8x16_t v_5 = veorq_u8(v_3, v_4);
-              const uint8x16_t v_6 = vandq_u8(v_5, small);
-              const uint8x16_t factor = veorq_u8(v_4, v_6);
-              const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
-              const uint8x16_t v_8 = veorq_u8(v_3, v_7);
-              const uint8x16_t v_9 = vandq_u8(v_8, small);
-              uint8x16_t scale = veorq_u8(v_7, v_9);
-              const uint8x16_t v_10 = vandq_u8(factor, finite);
-              uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
-              const uint8x16_t v_11 = vandq_u8(bits_3, finite);
-              const uint8x16_t v_12 = vandq_u8(vreinterpretq_u8_f32(bits_2), finite);
-              bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0x7fc00000));
-              const uint8x16_t v_13 = veorq_u8(scale, bits_3);
-              const uint8x16_t v_14 = vandq_u8(v_13, finite);
-              scale = veorq_u8(bits_3, v_14);
-              vst1q_s8((int8_t *)how_at, vreinterpretq_s8_u8(v_10));
-              vst1q_s8((int8_t *)(how_at + 144), vreinterpretq_s8_u8(v_11));
-              vst1q_s8((int8_t *)(how_at + 288), vreinterpretq_s8_u8(v_12));
-              vst1q_s8((int8_t *)(how_at + 432), vreinterpretq_s8_u8(v_3));
-              vst1q_s8((int8_t *)(how_at + 576), vreinterpretq_s8_u8(scale));
-              largest_at_2 += 16;
-              how_at += 16;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const float32x4_t factor = vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2)));
-              const float32x4_t lowest =
-                  vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 144)));
-              const float32x4_t highest =
-                  vreinterpretq_f32_s32(vdupq_n_s32(tw_load_i32(how_at_2 + 288)));
-              const int32x4_t zero_point = vdupq_n_s32(tw_load_i32(how_at_2 + 432));
-              int32x4_t v = vdupq_n_s32(0);
-              const size_t steps = block / 32;
-              uint8_t* place = packed_at + 0 + r * 8;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                float16x4_t x = vld1_f16((const float16_t *)floats);
-                const float32x4_t x_2 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 8));
-                const float32x4_t x_3 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 16));
-                const float32x4_t x_4 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 24));
-                const float32x4_t x_5 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 32));
-                const float32x4_t x_6 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 40));
-                const float32x4_t x_7 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 48));
-                const float32x4_t x_8 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                x = vld1_f16((const float16_t *)(floats + 56));
-                const float32x4_t x_9 =
-                    vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(vreinterpret_u16_f16(x)), 16));
-                const float32x4_t v_2 = vmulq_f32(x_2, factor);
-                const float32x4_t v_3 = vbslq_f32(vcgtq_f32(v_2, lowest), v_2, lowest);
-                const float32x4_t v_4 = vbslq_f32(vcltq_f32(v_3, highest), v_3, highest);
-                const int32x4_t v_5 = vcvtnq_s32_f32(v_4);
-                const int32x4_t v_6 = vaddq_s32(v_5, zero_point);
-                const float32x4_t v_7 = vmulq_f32(x_3, factor);
-                const float32x4_t v_8 = vbslq_f32(vcgtq_f32(v_7, lowest), v_7, lowest);
-                const float32x4_t v_9 = vbslq_f32(vcltq_f32(v_8, highest), v_8, highest);
-                const int32x4_t v_10 = vcvtnq_s32_f32(v_9);
-                const int32x4_t v_11 = vaddq_s32(v_10, zero_point);
-                const float32x4_t v_12 = vmulq_f32(x_4, factor);
-                const float32x4_t v_13 = vbslq_f32(vcgtq_f32(v_12, lowest), v_12, lowest);
-                const float32x4_t v_14 = vbslq_f32(vcltq_f32(v_13, highest), v_13, highest);
-                const int32x4_t v_15 = vcvtnq_s32_f32(v_14);
-                const int32x4_t v_16 = vaddq_s32(v_15, zero_point);
-                const float32x4_t v_17 = vmulq_f32(x_5, factor);
-                const float32x4_t v_18 = vbslq_f32(vcgtq_f32(v_17, lowest), v_17, lowest);
-                const float32x4_t v_19 = vbslq_f32(vcltq_f32(v_18, highest), v_18, highest);
-                const int32x4_t v_20 = vcvtnq_s32_f32(v_19);
-                const int32x4_t v_21 = vaddq_s32(v_20, zero_point);
-                const float32x4_t v_22 = vmulq_f32(x_6, factor);
-                const float32x4_t v_23 = vbslq_f32(vcgtq_f32(v_22, lowest), v_22, lowest);
-                const float32x4_t v_24 = vbslq_f32(vcltq_f32(v_23, highest), v_23, highest);
-                const int32x4_t v_25 = vcvtnq_s32_f32(v_24);
-                const int32x4_t v_26 = vaddq_s32(v_25, zero_point);
-                const float32x4_t v_27 = vmulq_f32(x_7, factor);
-                const float32x4_t v_28 = vbslq_f32(vcgtq_f32(v_27, lowest), v_27, lowest);
-                const float32x4_t v_29 = vbslq_f32(vcltq_f32(v_28, highest), v_28, highest);
-                const int32x4_t v_30 = vcvtnq_s32_f32(v_29);
-                const int32x4_t v_31 = vaddq_s32(v_30, zero_point);
-                const float32x4_t v_32 = vmulq_f32(x_8, factor);
-                const float32x4_t v_33 = vbslq_f32(vcgtq_f32(v_32, lowest), v_32, lowest);
-                const float32x4_t v_34 = vbslq_f32(vcltq_f32(v_33, highest), v_33, highest);
-                const int32x4_t v_35 = vcvtnq_s32_f32(v_34);
-                const int32x4_t v_36 = vaddq_s32(v_35, zero_point);
-                const float32x4_t v_37 = vmulq_f32(x_9, factor);
-                const float32x4_t v_38 = vbslq_f32(vcgtq_f32(v_37, lowest), v_37, lowest);
-                const float32x4_t v_39 = vbslq_f32(vcltq_f32(v_38, highest), v_38, highest);
-                const int32x4_t v_40 = vcvtnq_s32_f32(v_39);
-                const int32x4_t v_41 = vaddq_s32(v_40, zero_point);
-                const uint16x8_t v_42 =
-                    vuzp1q_u16(vreinterpretq_u16_s32(v_6), vreinterpretq_u16_s32(v_11));
-                const uint16x8_t v_43 =
-                    vuzp1q_u16(vreinterpretq_u16_s32(v_16), vreinterpretq_u16_s32(v_21));
-                const uint8x16_t v_44 =
-                    vuzp1q_u8(vreinterpretq_u8_u16(v_42), vreinterpretq_u8_u16(v_43));
-                vst1q_s8((int8_t *)place, vreinterpretq_s8_u8(v_44));
-                const uint16x8_t v_45 =
-                    vuzp1q_u16(vreinterpretq_u16_s32(v_26), vreinterpretq_u16_s32(v_31));
-                const uint16x8_t v_46 =
-                    vuzp1q_u16(vreinterpretq_u16_s32(v_36), vreinterpretq_u16_s32(v_41));
-                const uint8x16_t v_47 =
-                    vuzp1q_u8(vreinterpretq_u8_u16(v_45), vreinterpretq_u8_u16(v_46));
-                vst1q_s8((int8_t *)(place + 16), vreinterpretq_s8_u8(v_47));
-                const int32x4_t v_48 = vaddq_s32(v_6, v_11);
-                const int32x4_t v_49 = vaddq_s32(v_16, v_21);
-                const int32x4_t v_50 = vaddq_s32(v_26, v_31);
-                const int32x4_t v_51 = vaddq_s32(v_36, v_41);
-                const int32x4_t v_52 = vaddq_s32(v_48, v_49);
-                const int32x4_t v_53 = vaddq_s32(v_50, v_51);
-                const int32x4_t v_54 = vaddq_s32(v_52, v_53);
-                v = vaddq_s32(v_54, v);
-                floats += 64;
-                place += 1 * 32;
-              }
-              const uint64x2_t v_2 = vzip1q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
-              const uint64x2_t v_3 = vzip2q_u64(vreinterpretq_u64_s32(v), vreinterpretq_u64_s32(v));
-              const uint32x4_t v_4 = vreinterpretq_u32_s32(vaddq_s32(vreinterpretq_s32_u64(v_2),
-                  vreinterpretq_s32_u64(v_3)));
-              const uint64x2_t v_5 = vreinterpretq_u64_u32(vzip1q_u32(v_4, v_4));
-              const uint64x2_t v_6 = vzip1q_u64(v_5, v_5);
-              const uint64x2_t v_7 = vzip2q_u64(v_5, v_5);
-              const int32x4_t v_8 =
-                  vaddq_s32(vreinterpretq_s32_u64(v_6), vreinterpretq_s32_u64(v_7));
-              const int32x4_t v_9 = vmulq_s32(v_8, sum_factor_2);
-              const int32x4_t kept = vaddq_s32(v_9, sum_base);
-              vst1q_s8((int8_t *)lanes, vreinterpretq_s8_s32(kept));
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 576);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              packed_at += behind_scales;
-              how_at_2 += 4;
-            }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
-          }
-          r += 1;
-        }
-        row += 1;
-        packed += packed_stride;
-      }
+      row += 1;
+      packed += packed_stride;
     }
   }
 }

@@ -35,7 +35,6 @@ void tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 320;
@@ -242,433 +241,218 @@ void tw_lhs_pack_f16_qai8dxp1x4_scalar_blocks(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      uint8_t* const tail = scratch + 64;
-      uint8_t* const how = scratch + 320;
-      uint8_t* const lanes = scratch + 1024;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const int32_t sum_factor_2 = tw_load_i32(sum_factor);
-      const int32_t sum_base = tw_load_i32(sum_factor + 4);
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        uint8_t* const behind = packed + blocks * behind_sums;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          const size_t k = args->k;
-          size_t whole_steps = k / 4;
-          const size_t whole = whole_steps * 4;
-          size_t rest = k - whole;
-          if (rest != 0) {
-            memset(tail, 0, 8);
-            tw_copy(tail, floats + whole * 2, rest * 2);
-          }
-          const float v = tw_f32_of_bits(0);
-          whole_steps = k / 4;
-          rest = k - whole_steps * 4;
-          const size_t parts = rest == 0 ? 1 : 2;
-          const uint8_t* floats_at = floats;
-          float lowest = v;
-          float highest = v;
-          float nothing = v;
-          float lowest_2 = v;
-          float highest_2 = v;
-          float nothing_2 = v;
-          float lowest_3 = v;
-          float highest_3 = v;
-          float nothing_3 = v;
-          float lowest_4 = v;
-          float highest_4 = v;
-          float nothing_4 = v;
-          // part loop
-          for (size_t i_part = 0; i_part < parts; ++i_part) {
-            // k loop
-            for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-              uint16_t x = tw_load_u16(floats_at);
-              const float x_2 = tw_f32_of_f16(x);
-              x = tw_load_u16(floats_at + 2);
-              const float x_3 = tw_f32_of_f16(x);
-              x = tw_load_u16(floats_at + 4);
-              const float x_4 = tw_f32_of_f16(x);
-              x = tw_load_u16(floats_at + 6);
-              const float x_5 = tw_f32_of_f16(x);
-              lowest = tw_min_f32(x_2, lowest);
-              highest = tw_max_f32(x_2, highest);
-              const float v_2 = (x_2 * v);
-              nothing = (v_2 + nothing);
-              lowest_2 = tw_min_f32(x_3, lowest_2);
-              highest_2 = tw_max_f32(x_3, highest_2);
-              const float v_3 = (x_3 * v);
-              nothing_2 = (v_3 + nothing_2);
-              lowest_3 = tw_min_f32(x_4, lowest_3);
-              highest_3 = tw_max_f32(x_4, highest_3);
-              const float v_4 = (x_4 * v);
-              nothing_3 = (v_4 + nothing_3);
-              lowest_4 = tw_min_f32(x_5, lowest_4);
-              highest_4 = tw_max_f32(x_5, highest_4);
-              const float v_5 = (x_5 * v);
-              nothing_4 = (v_5 + nothing_4);
-              floats_at += 8;
-            }
-            uint8_t* const tail_2 = tail;
-            whole_steps = 1;
-            floats_at = tail_2;
-          }
-          const float v_2 = tw_min_f32(lowest, lowest_2);
-          const float v_3 = tw_min_f32(lowest_3, lowest_4);
-          const float v_4 = tw_min_f32(v_2, v_3);
-          const float v_5 = tw_max_f32(highest, highest_2);
-          const float v_6 = tw_max_f32(highest_3, highest_4);
-          const float v_7 = tw_max_f32(v_5, v_6);
-          const float v_8 = (nothing + nothing_2);
-          const float v_9 = (nothing_3 + nothing_4);
-          const float v_10 = (v_8 + v_9);
-          const float range = (v_7 - v_4);
-          float bits = tw_f32_of_bits((int32_t)0x437f0000);
-          const float v_11 = (bits / range);
-          bits = tw_f32_of_bits((int32_t)0x3f000000);
-          const float v_12 = (bits * v_7);
-          const float v_13 = (bits * v_4);
-          const float v_14 = (v_12 - v_13);
-          bits = tw_f32_of_bits((int32_t)0x42ff0000);
-          const int32_t v_15 = tw_bits_of_f32((bits / v_14));
-          int32_t bits_2 = (int32_t)0x80800000;
-          const int32_t v_16 = tw_add_i32(tw_bits_of_f32(range), bits_2);
-          const int32_t fits = (v_16 >> 31);
-          const int32_t v_17 = (tw_bits_of_f32(v_11) ^ v_15);
-          const int32_t v_18 = (v_17 & fits);
-          const int32_t factor = (v_15 ^ v_18);
-          bits = tw_f32_of_bits((int32_t)0x7f7fffff);
-          const int32_t v_19 = tw_bits_of_f32(tw_min_f32(tw_f32_of_bits(factor), bits));
-          bits_2 = (int32_t)0xffffffff;
-          const int32_t v_20 = tw_add_i32(tw_bits_of_f32(range), bits_2);
-          const int32_t empty = (v_20 >> 31);
-          bits_2 = (int32_t)0x3f800000;
-          const int32_t v_21 = (bits_2 ^ v_19);
-          const int32_t v_22 = (v_21 & empty);
-          const float factor_2 = tw_f32_of_bits((v_19 ^ v_22));
-          const float low = (v_4 * factor_2);
-          const float high = (v_7 * factor_2);
-          bits = tw_f32_of_bits((int32_t)0xc3000000);
-          const float bits_3 = tw_f32_of_bits((int32_t)0x42fe0000);
-          const float v_23 = (bits + low);
-          const float v_24 = (bits_3 + high);
-          const float v_25 = (v_23 + v_24);
-          const int32_t v_26 = 0;
-          const int32_t v_27 = (int32_t)((uint32_t)v_26 - (uint32_t)tw_bits_of_f32(v_25));
-          const int32_t positive = (v_27 >> 31);
-          const float v_28 = (bits - low);
-          const int32_t v_29 = tw_bits_of_f32((bits_3 - high));
-          const int32_t v_30 = (tw_bits_of_f32(v_28) ^ v_29);
-          const int32_t v_31 = (v_30 & positive);
-          const int32_t zero_point = (v_29 ^ v_31);
-          const float v_32 = tw_max_f32(tw_f32_of_bits(zero_point), bits);
-          const float v_33 = tw_min_f32(v_32, bits_3);
-          const int32_t v_34 = tw_i32_of_f32(v_33);
-          const float rounded = (float)v_34;
-          bits_2 = (int32_t)0x7fffffff;
-          const int32_t v_35 = (tw_bits_of_f32(v_10) & bits_2);
-          bits_2 = (int32_t)0xffffffff;
-          const int32_t v_36 = tw_add_i32(v_35, bits_2);
-          const int32_t finite = (v_36 >> 31);
-          bits = tw_f32_of_bits((int32_t)0x3f800000);
-          const float v_37 = (bits / factor_2);
-          const int32_t v_38 = (tw_bits_of_f32(factor_2) & finite);
-          bits = tw_f32_of_bits((int32_t)0xc3000000);
-          const float v_39 = (bits - rounded);
-          const int32_t v_40 = (tw_bits_of_f32(v_39) & finite);
-          bits = tw_f32_of_bits((int32_t)0x42fe0000);
-          const float v_41 = (bits - rounded);
-          const int32_t v_42 = (tw_bits_of_f32(v_41) & finite);
-          const int32_t v_43 = (v_34 & finite);
-          bits_2 = (int32_t)0x7fc00000;
-          const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
-          const int32_t v_45 = (v_44 & finite);
-          const int32_t scale = (bits_2 ^ v_45);
-          tw_store_i32(how, v_38);
-          tw_store_i32(how + 132, v_40);
-          tw_store_i32(how + 264, v_42);
-          tw_store_i32(how + 396, v_43);
-          tw_store_i32(how + 528, scale);
-          uint8_t* packed_at = packed;
-          uint8_t* how_at = how;
-          // block loop
-          for (size_t i_block = 0; i_block < blocks; ++i_block) {
-            const float factor_3 = tw_f32_of_bits(tw_load_i32(how_at));
-            const float lowest_5 = tw_f32_of_bits(tw_load_i32(how_at + 132));
-            const float highest_5 = tw_f32_of_bits(tw_load_i32(how_at + 264));
-            int32_t zero_point_2 = tw_load_i32(how_at + 396);
-            const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
-            zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
-            int32_t v_46 = 0;
-            uint8_t* place = packed_at + 0 + r * 4;
-            // k loop
-            for (size_t i_k = 0; i_k < 16; ++i_k) {
-              const uint16_t x = tw_load_u16(floats);
-              const float x_2 = tw_f32_of_f16(x);
-              const float v_47 = (x_2 * factor_3);
-              const float v_48 = tw_max_f32(v_47, lowest_5);
-              const float v_49 = tw_min_f32(v_48, highest_5);
-              const float v_50 = (v_49 + bits_4);
-              const int32_t v_51 = tw_add_i32(tw_bits_of_f32(v_50), zero_point_2);
-              *(place) = (uint8_t)((uint32_t)v_51 >> (8 * 0));
-              v_46 = tw_add_i32(v_51, v_46);
-              floats += 2;
-              place += 1;
-            }
-            const int32_t v_47 = tw_mul_i32(v_46, sum_factor_2);
-            const int32_t kept = tw_add_i32(v_47, sum_base);
-            tw_store_i32(lanes, kept);
-            const size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-            // copy loop
-            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-              tw_store_i32(copies, (int32_t)value);
-              copies += 4;
-            }
-            packed_at += behind_sums;
-          }
-          uint8_t* field = behind + r * 4;
-          size_t value = (uint32_t)tw_load_i32(how + 396);
-          tw_store_i32(field, (int32_t)(0 - value));
-          field += 4;
-          value = (uint32_t)tw_load_i32(how + 528);
-          tw_store_i32(field, (int32_t)value);
-          r += 1;
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 320;
+    uint8_t* const lanes = scratch + 1024;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const int32_t sum_factor_2 = tw_load_i32(sum_factor);
+    const int32_t sum_base = tw_load_i32(sum_factor + 4);
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * behind_sums;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        const size_t k = args->k;
+        size_t whole_steps = k / 4;
+        const size_t whole = whole_steps * 4;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 8);
+          tw_copy(tail, floats + whole * 2, rest * 2);
         }
-        row += 1;
-        packed += packed_stride;
-      }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      uint8_t* const tail = scratch + 64;
-      uint8_t* const how = scratch + 320;
-      uint8_t* const lanes = scratch + 1024;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const int32_t sum_factor_2 = tw_load_i32(sum_factor);
-      const int32_t sum_base = tw_load_i32(sum_factor + 4);
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        uint8_t* const behind = packed + blocks * behind_sums;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          const size_t k = args->k;
-          size_t whole_steps = k / 4;
-          const size_t whole = whole_steps * 4;
-          size_t rest = k - whole;
-          if (rest != 0) {
-            memset(tail, 0, 8);
-            tw_copy(tail, floats + whole * 2, rest * 2);
+        const float v = tw_f32_of_bits(0);
+        whole_steps = k / 4;
+        rest = k - whole_steps * 4;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        float lowest = v;
+        float highest = v;
+        float nothing = v;
+        float lowest_2 = v;
+        float highest_2 = v;
+        float nothing_2 = v;
+        float lowest_3 = v;
+        float highest_3 = v;
+        float nothing_3 = v;
+        float lowest_4 = v;
+        float highest_4 = v;
+        float nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            uint16_t x = tw_load_u16(floats_at);
+            const float x_2 = tw_f32_of_f16(x);
+            x = tw_load_u16(floats_at + 2);
+            const float x_3 = tw_f32_of_f16(x);
+            x = tw_load_u16(floats_at + 4);
+            const float x_4 = tw_f32_of_f16(x);
+            x = tw_load_u16(floats_at + 6);
+            const float x_5 = tw_f32_of_f16(x);
+            lowest = tw_min_f32(x_2, lowest);
+            highest = tw_max_f32(x_2, highest);
+            const float v_2 = (x_2 * v);
+            nothing = (v_2 + nothing);
+            lowest_2 = tw_min_f32(x_3, lowest_2);
+            highest_2 = tw_max_f32(x_3, highest_2);
+            const float v_3 = (x_3 * v);
+            nothing_2 = (v_3 + nothing_2);
+            lowest_3 = tw_min_f32(x_4, lowest_3);
+            highest_3 = tw_max_f32(x_4, highest_3);
+            const float v_4 = (x_4 * v);
+            nothing_3 = (v_4 + nothing_3);
+            lowest_4 = tw_min_f32(x_5, lowest_4);
+            highest_4 = tw_max_f32(x_5, highest_4);
+            const float v_5 = (x_5 * v);
+            nothing_4 = (v_5 + nothing_4);
+            floats_at += 8;
           }
-          const float v = tw_f32_of_bits(0);
-          whole_steps = k / 4;
-          rest = k - whole_steps * 4;
-          const size_t parts = rest == 0 ? 1 : 2;
-          const uint8_t* floats_at = floats;
-          float lowest = v;
-          float highest = v;
-          float nothing = v;
-          float lowest_2 = v;
-          float highest_2 = v;
-          float nothing_2 = v;
-          float lowest_3 = v;
-          float highest_3 = v;
-          float nothing_3 = v;
-          float lowest_4 = v;
-          float highest_4 = v;
-          float nothing_4 = v;
-          // part loop
-          for (size_t i_part = 0; i_part < parts; ++i_part) {
-            // k loop
-            for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-              uint16_t x = tw_load_u16(floats_at);
-              const float x_2 = tw_f32_of_f16(x);
-              x = tw_load_u16(floats_at + 2);
-              const float x_3 = tw_f32_of_f16(x);
-              x = tw_load_u16(floats_at + 4);
-              const float x_4 = tw_f32_of_f16(x);
-              x = tw_load_u16(floats_at + 6);
-              const float x_5 = tw_f32_of_f16(x);
-              lowest = tw_min_f32(x_2, lowest);
-              highest = tw_max_f32(x_2, highest);
-              const float v_2 = (x_2 * v);
-              nothing = (v_2 + nothing);
-              lowest_2 = tw_min_f32(x_3, lowest_2);
-              highest_2 = tw_max_f32(x_3, highest_2);
-              const float v_3 = (x_3 * v);
-              nothing_2 = (v_3 + nothing_2);
-              lowest_3 = tw_min_f32(x_4, lowest_3);
-              highest_3 = tw_max_f32(x_4, highest_3);
-              const float v_4 = (x_4 * v);
-              nothing_3 = (v_4 + nothing_3);
-              lowest_4 = tw_min_f32(x_5, lowest_4);
-              highest_4 = tw_max_f32(x_5, highest_4);
-              const float v_5 = (x_5 * v);
-              nothing_4 = (v_5 + nothing_4);
-              floats_at += 8;
-            }
-            uint8_t* const tail_2 = tail;
-            whole_steps = 1;
-            floats_at = tail_2;
-          }
-          const float v_2 = tw_min_f32(lowest, lowest_2);
-          const float v_3 = tw_min_f32(lowest_3, lowest_4);
-          const float v_4 = tw_min_f32(v_2, v_3);
-          const float v_5 = tw_max_f32(highest, highest_2);
-          const float v_6 = tw_max_f32(highest_3, highest_4);
-          const float v_7 = tw_max_f32(v_5, v_6);
-          const float v_8 = (nothing + nothing_2);
-          const float v_9 = (nothing_3 + nothing_4);
-          const float v_10 = (v_8 + v_9);
-          const float range = (v_7 - v_4);
-          float bits = tw_f32_of_bits((int32_t)0x437f0000);
-          const float v_11 = (bits / range);
-          bits = tw_f32_of_bits((int32_t)0x3f000000);
-          const float v_12 = (bits * v_7);
-          const float v_13 = (bits * v_4);
-          const float v_14 = (v_12 - v_13);
-          bits = tw_f32_of_bits((int32_t)0x42ff0000);
-          const int32_t v_15 = tw_bits_of_f32((bits / v_14));
-          int32_t bits_2 = (int32_t)0x80800000;
-          const int32_t v_16 = tw_add_i32(tw_bits_of_f32(range), bits_2);
-          const int32_t fits = (v_16 >> 31);
-          const int32_t v_17 = (tw_bits_of_f32(v_11) ^ v_15);
-          const int32_t v_18 = (v_17 & fits);
-          const int32_t factor = (v_15 ^ v_18);
-          bits = tw_f32_of_bits((int32_t)0x7f7fffff);
-          const int32_t v_19 = tw_bits_of_f32(tw_min_f32(tw_f32_of_bits(factor), bits));
-          bits_2 = (int32_t)0xffffffff;
-          const int32_t v_20 = tw_add_i32(tw_bits_of_f32(range), bits_2);
-          const int32_t empty = (v_20 >> 31);
-          bits_2 = (int32_t)0x3f800000;
-          const int32_t v_21 = (bits_2 ^ v_19);
-          const int32_t v_22 = (v_21 & empty);
-          const float factor_2 = tw_f32_of_bits((v_19 ^ v_22));
-          const float low = (v_4 * factor_2);
-          const float high = (v_7 * factor_2);
-          bits = tw_f32_of_bits((int32_t)0xc3000000);
-          const float bits_3 = tw_f32_of_bits((int32_t)0x42fe0000);
-          const float v_23 = (bits + low);
-          const float v_24 = (bits_3 + high);
-          const float v_25 = (v_23 + v_24);
-          const int32_t v_26 = 0;
-          const int32_t v_27 = (int32_t)((uint32_t)v_26 - (uint32_t)tw_bits_of_f32(v_25));
-          const int32_t positive = (v_27 >> 31);
-          const float v_28 = (bits - low);
-          const int32_t v_29 = tw_bits_of_f32((bits_3 - high));
-          const int32_t v_30 = (tw_bits_of_f32(v_28) ^ v_29);
-          const int32_t v_31 = (v_30 & positive);
-          const int32_t zero_point = (v_29 ^ v_31);
-          const float v_32 = tw_max_f32(tw_f32_of_bits(zero_point), bits);
-          const float v_33 = tw_min_f32(v_32, bits_3);
-          const int32_t v_34 = tw_i32_of_f32(v_33);
-          const float rounded = (float)v_34;
-          bits_2 = (int32_t)0x7fffffff;
-          const int32_t v_35 = (tw_bits_of_f32(v_10) & bits_2);
-          bits_2 = (int32_t)0xffffffff;
-          const int32_t v_36 = tw_add_i32(v_35, bits_2);
-          const int32_t finite = (v_36 >> 31);
-          bits = tw_f32_of_bits((int32_t)0x3f800000);
-          const float v_37 = (bits / factor_2);
-          const int32_t v_38 = (tw_bits_of_f32(factor_2) & finite);
-          bits = tw_f32_of_bits((int32_t)0xc3000000);
-          const float v_39 = (bits - rounded);
-          const int32_t v_40 = (tw_bits_of_f32(v_39) & finite);
-          bits = tw_f32_of_bits((int32_t)0x42fe0000);
-          const float v_41 = (bits - rounded);
-          const int32_t v_42 = (tw_bits_of_f32(v_41) & finite);
-          const int32_t v_43 = (v_34 & finite);
-          bits_2 = (int32_t)0x7fc00000;
-          const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
-          const int32_t v_45 = (v_44 & finite);
-          const int32_t scale = (bits_2 ^ v_45);
-          tw_store_i32(how, v_38);
-          tw_store_i32(how + 132, v_40);
-          tw_store_i32(how + 264, v_42);
-          tw_store_i32(how + 396, v_43);
-          tw_store_i32(how + 528, scale);
-          uint8_t* packed_at = packed;
-          uint8_t* how_at = how;
-          // block loop
-          for (size_t i_block = 0; i_block < blocks; ++i_block) {
-            const float factor_3 = tw_f32_of_bits(tw_load_i32(how_at));
-            const float lowest_5 = tw_f32_of_bits(tw_load_i32(how_at + 132));
-            const float highest_5 = tw_f32_of_bits(tw_load_i32(how_at + 264));
-            int32_t zero_point_2 = tw_load_i32(how_at + 396);
-            const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
-            zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
-            int32_t v_46 = 0;
-            uint8_t* place = packed_at + 0 + r * 4;
-            // k loop
-            for (size_t i_k = 0; i_k < block; ++i_k) {
-              const uint16_t x = tw_load_u16(floats);
-              const float x_2 = tw_f32_of_f16(x);
-              const float v_47 = (x_2 * factor_3);
-              const float v_48 = tw_max_f32(v_47, lowest_5);
-              const float v_49 = tw_min_f32(v_48, highest_5);
-              const float v_50 = (v_49 + bits_4);
-              const int32_t v_51 = tw_add_i32(tw_bits_of_f32(v_50), zero_point_2);
-              *(place) = (uint8_t)((uint32_t)v_51 >> (8 * 0));
-              v_46 = tw_add_i32(v_51, v_46);
-              floats += 2;
-              place += 1;
-            }
-            const int32_t v_47 = tw_mul_i32(v_46, sum_factor_2);
-            const int32_t kept = tw_add_i32(v_47, sum_base);
-            tw_store_i32(lanes, kept);
-            const size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-            // copy loop
-            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-              tw_store_i32(copies, (int32_t)value);
-              copies += 4;
-            }
-            packed_at += behind_sums;
-          }
-          uint8_t* field = behind + r * 4;
-          size_t value = (uint32_t)tw_load_i32(how + 396);
-          tw_store_i32(field, (int32_t)(0 - value));
-          field += 4;
-          value = (uint32_t)tw_load_i32(how + 528);
-          tw_store_i32(field, (int32_t)value);
-          r += 1;
+          uint8_t* const tail_2 = tail;
+          whole_steps = 1;
+          floats_at = tail_2;
         }
-        row += 1;
-        packed += packed_stride;
+        const float v_2 = tw_min_f32(lowest, lowest_2);
+        const float v_3 = tw_min_f32(lowest_3, lowest_4);
+        const float v_4 = tw_min_f32(v_2, v_3);
+        const float v_5 = tw_max_f32(highest, highest_2);
+        const float v_6 = tw_max_f32(highest_3, highest_4);
+        const float v_7 = tw_max_f32(v_5, v_6);
+        const float v_8 = (nothing + nothing_2);
+        const float v_9 = (nothing_3 + nothing_4);
+        const float v_10 = (v_8 + v_9);
+        const float range = (v_7 - v_4);
+        float bits = tw_f32_of_bits((int32_t)0x437f0000);
+        const float v_11 = (bits / range);
+        bits = tw_f32_of_bits((int32_t)0x3f000000);
+        const float v_12 = (bits * v_7);
+        const float v_13 = (bits * v_4);
+        const float v_14 = (v_12 - v_13);
+        bits = tw_f32_of_bits((int32_t)0x42ff0000);
+        const int32_t v_15 = tw_bits_of_f32((bits / v_14));
+        int32_t bits_2 = (int32_t)0x80800000;
+        const int32_t v_16 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+        const int32_t fits = (v_16 >> 31);
+        const int32_t v_17 = (tw_bits_of_f32(v_11) ^ v_15);
+        const int32_t v_18 = (v_17 & fits);
+        const int32_t factor = (v_15 ^ v_18);
+        bits = tw_f32_of_bits((int32_t)0x7f7fffff);
+        const int32_t v_19 = tw_bits_of_f32(tw_min_f32(tw_f32_of_bits(factor), bits));
+        bits_2 = (int32_t)0xffffffff;
+        const int32_t v_20 = tw_add_i32(tw_bits_of_f32(range), bits_2);
+        const int32_t empty = (v_20 >> 31);
+        bits_2 = (int32_t)0x3f800000;
+        const int32_t v_21 = (bits_2 ^ v_19);
+        const int32_t v_22 = (v_21 & empty);
+        const float factor_2 = tw_f32_of_bits((v_19 ^ v_22));
+        const float low = (v_4 * factor_2);
+        const float high = (v_7 * factor_2);
+        bits = tw_f32_of_bits((int32_t)0xc3000000);
+        const float bits_3 = tw_f32_of_bits((int32_t)0x42fe0000);
+        const float v_23 = (bits + low);
+        const float v_24 = (bits_3 + high);
+        const float v_25 = (v_23 + v_24);
+        const int32_t v_26 = 0;
+        const int32_t v_27 = (int32_t)((uint32_t)v_26 - (uint32_t)tw_bits_of_f32(v_25));
+        const int32_t positive = (v_27 >> 31);
+        const float v_28 = (bits - low);
+        const int32_t v_29 = tw_bits_of_f32((bits_3 - high));
+        const int32_t v_30 = (tw_bits_of_f32(v_28) ^ v_29);
+        const int32_t v_31 = (v_30 & positive);
+        const int32_t zero_point = (v_29 ^ v_31);
+        const float v_32 = tw_max_f32(tw_f32_of_bits(zero_point), bits);
+        const float v_33 = tw_min_f32(v_32, bits_3);
+        const int32_t v_34 = tw_i32_of_f32(v_33);
+        const float rounded = (float)v_34;
+        bits_2 = (int32_t)0x7fffffff;
+        const int32_t v_35 = (tw_bits_of_f32(v_10) & bits_2);
+        bits_2 = (int32_t)0xffffffff;
+        const int32_t v_36 = tw_add_i32(v_35, bits_2);
+        const int32_t finite = (v_36 >> 31);
+        bits = tw_f32_of_bits((int32_t)0x3f800000);
+        const float v_37 = (bits / factor_2);
+        const int32_t v_38 = (tw_bits_of_f32(factor_2) & finite);
+        bits = tw_f32_of_bits((int32_t)0xc3000000);
+        const float v_39 = (bits - rounded);
+        const int32_t v_40 = (tw_bits_of_f32(v_39) & finite);
+        bits = tw_f32_of_bits((int32_t)0x42fe0000);
+        const float v_41 = (bits - rounded);
+        const int32_t v_42 = (tw_bits_of_f32(v_41) & finite);
+        const int32_t v_43 = (v_34 & finite);
+        bits_2 = (int32_t)0x7fc00000;
+        const int32_t v_44 = (tw_bits_of_f32(v_37) ^ bits_2);
+        const int32_t v_45 = (v_44 & finite);
+        const int32_t scale = (bits_2 ^ v_45);
+        tw_store_i32(how, v_38);
+        tw_store_i32(how + 132, v_40);
+        tw_store_i32(how + 264, v_42);
+        tw_store_i32(how + 396, v_43);
+        tw_store_i32(how + 528, scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const float factor_3 = tw_f32_of_bits(tw_load_i32(how_at));
+          const float lowest_5 = tw_f32_of_bits(tw_load_i32(how_at + 132));
+          const float highest_5 = tw_f32_of_bits(tw_load_i32(how_at + 264));
+          int32_t zero_point_2 = tw_load_i32(how_at + 396);
+          const float bits_4 = tw_f32_of_bits((int32_t)0x4b400000);
+          zero_point_2 = (int32_t)((uint32_t)zero_point_2 - (uint32_t)tw_bits_of_f32(bits_4));
+          int32_t v_46 = 0;
+          uint8_t* place = packed_at + 0 + r * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < block; ++i_k) {
+            const uint16_t x = tw_load_u16(floats);
+            const float x_2 = tw_f32_of_f16(x);
+            const float v_47 = (x_2 * factor_3);
+            const float v_48 = tw_max_f32(v_47, lowest_5);
+            const float v_49 = tw_min_f32(v_48, highest_5);
+            const float v_50 = (v_49 + bits_4);
+            const int32_t v_51 = tw_add_i32(tw_bits_of_f32(v_50), zero_point_2);
+            *(place) = (uint8_t)((uint32_t)v_51 >> (8 * 0));
+            v_46 = tw_add_i32(v_51, v_46);
+            floats += 2;
+            place += 1;
+          }
+          const int32_t v_47 = tw_mul_i32(v_46, sum_factor_2);
+          const int32_t kept = tw_add_i32(v_47, sum_base);
+          tw_store_i32(lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += behind_sums;
+        }
+        uint8_t* field = behind + r * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 396);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 4;
+        value = (uint32_t)tw_load_i32(how + 528);
+        tw_store_i32(field, (int32_t)value);
+        r += 1;
       }
+      row += 1;
+      packed += packed_stride;
     }
   }
 }

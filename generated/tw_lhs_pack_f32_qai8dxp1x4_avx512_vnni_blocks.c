@@ -39,7 +39,6 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 512;
@@ -303,544 +302,279 @@ void tw_lhs_pack_f32_qai8dxp1x4_avx512_vnni_blocks(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      uint8_t* const tail = scratch + 64;
-      uint8_t* const how = scratch + 512;
-      uint8_t* const lanes = scratch + 1472;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
-      const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        uint8_t* const behind = packed + blocks * behind_sums;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          const size_t k = args->k;
-          size_t whole_steps = k / 64;
-          const size_t whole = whole_steps * 64;
-          size_t rest = k - whole;
-          if (rest != 0) {
-            memset(tail, 0, 256);
-            tw_copy(tail, floats + whole * 4, rest * 4);
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 512;
+    uint8_t* const lanes = scratch + 1472;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block;
+    const size_t behind_sums = behind_data + sum_copies * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
+    const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 1;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop
+    for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 1 ? left : 1;
+      uint8_t* const behind = packed + blocks * behind_sums;
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        const size_t k = args->k;
+        size_t whole_steps = k / 64;
+        const size_t whole = whole_steps * 64;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 256);
+          tw_copy(tail, floats + whole * 4, rest * 4);
+        }
+        const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
+        whole_steps = k / 64;
+        rest = k - whole_steps * 64;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        __m512 lowest = v;
+        __m512 highest = v;
+        __m512 nothing = v;
+        __m512 lowest_2 = v;
+        __m512 highest_2 = v;
+        __m512 nothing_2 = v;
+        __m512 lowest_3 = v;
+        __m512 highest_3 = v;
+        __m512 nothing_3 = v;
+        __m512 lowest_4 = v;
+        __m512 highest_4 = v;
+        __m512 nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats_at));
+            const __m512 x_2 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 64)));
+            const __m512 x_3 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 128)));
+            const __m512 x_4 =
+                _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 192)));
+            lowest = _mm512_min_ps(x, lowest);
+            highest = _mm512_max_ps(x, highest);
+            const __m512 v_2 = _mm512_mul_ps(x, v);
+            nothing = _mm512_add_ps(v_2, nothing);
+            lowest_2 = _mm512_min_ps(x_2, lowest_2);
+            highest_2 = _mm512_max_ps(x_2, highest_2);
+            const __m512 v_3 = _mm512_mul_ps(x_2, v);
+            nothing_2 = _mm512_add_ps(v_3, nothing_2);
+            lowest_3 = _mm512_min_ps(x_3, lowest_3);
+            highest_3 = _mm512_max_ps(x_3, highest_3);
+            const __m512 v_4 = _mm512_mul_ps(x_3, v);
+            nothing_3 = _mm512_add_ps(v_4, nothing_3);
+            lowest_4 = _mm512_min_ps(x_4, lowest_4);
+            highest_4 = _mm512_max_ps(x_4, highest_4);
+            const __m512 v_5 = _mm512_mul_ps(x_4, v);
+            nothing_4 = _mm512_add_ps(v_5, nothing_4);
+            floats_at += 256;
           }
-          const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-          whole_steps = k / 64;
-          rest = k - whole_steps * 64;
-          const size_t parts = rest == 0 ? 1 : 2;
-          const uint8_t* floats_at = floats;
-          __m512 lowest = v;
-          __m512 highest = v;
-          __m512 nothing = v;
-          __m512 lowest_2 = v;
-          __m512 highest_2 = v;
-          __m512 nothing_2 = v;
-          __m512 lowest_3 = v;
-          __m512 highest_3 = v;
-          __m512 nothing_3 = v;
-          __m512 lowest_4 = v;
-          __m512 highest_4 = v;
-          __m512 nothing_4 = v;
-          // part loop
-          for (size_t i_part = 0; i_part < parts; ++i_part) {
-            // k loop
-            for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-              const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats_at));
-              const __m512 x_2 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 64)));
-              const __m512 x_3 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 128)));
-              const __m512 x_4 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 192)));
-              lowest = _mm512_min_ps(x, lowest);
-              highest = _mm512_max_ps(x, highest);
-              const __m512 v_2 = _mm512_mul_ps(x, v);
-              nothing = _mm512_add_ps(v_2, nothing);
-              lowest_2 = _mm512_min_ps(x_2, lowest_2);
-              highest_2 = _mm512_max_ps(x_2, highest_2);
-              const __m512 v_3 = _mm512_mul_ps(x_2, v);
-              nothing_2 = _mm512_add_ps(v_3, nothing_2);
-              lowest_3 = _mm512_min_ps(x_3, lowest_3);
-              highest_3 = _mm512_max_ps(x_3, highest_3);
-              const __m512 v_4 = _mm512_mul_ps(x_3, v);
-              nothing_3 = _mm512_add_ps(v_4, nothing_3);
-              lowest_4 = _mm512_min_ps(x_4, lowest_4);
-              highest_4 = _mm512_max_ps(x_4, highest_4);
-              const __m512 v_5 = _mm512_mul_ps(x_4, v);
-              nothing_4 = _mm512_add_ps(v_5, nothing_4);
-              floats_at += 256;
-            }
-            uint8_t* const tail_2 = tail;
-            whole_steps = 1;
-            floats_at = tail_2;
-          }
-          const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
-          const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
-          const __m512 v_4 = _mm512_min_ps(v_2, v_3);
-          const __m512i v_5 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 78);
-          const __m512 v_6 = _mm512_min_ps(v_4, _mm512_castsi512_ps(v_5));
-          const __m512i v_7 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_6), _mm512_castps_si512(v_6), 177);
-          const __m512i v_8 = _mm512_castps_si512(_mm512_min_ps(v_6, _mm512_castsi512_ps(v_7)));
-          const __m512i v_9 = _mm512_unpacklo_epi64(v_8, v_8);
-          const __m512i v_10 = _mm512_unpackhi_epi64(v_8, v_8);
-          const __m512i v_11 = _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(v_9),
-              _mm512_castsi512_ps(v_10)));
-          const __m512i v_12 = _mm512_unpacklo_epi32(v_11, v_11);
-          const __m512i v_13 = _mm512_unpacklo_epi64(v_12, v_12);
-          const __m512i v_14 = _mm512_unpackhi_epi64(v_12, v_12);
-          const __m512 v_15 = _mm512_min_ps(_mm512_castsi512_ps(v_13), _mm512_castsi512_ps(v_14));
-          const __m512 v_16 = _mm512_max_ps(highest, highest_2);
-          const __m512 v_17 = _mm512_max_ps(highest_3, highest_4);
-          const __m512 v_18 = _mm512_max_ps(v_16, v_17);
-          const __m512i v_19 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_18), _mm512_castps_si512(v_18), 78);
-          const __m512 v_20 = _mm512_max_ps(v_18, _mm512_castsi512_ps(v_19));
-          const __m512i v_21 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_20), _mm512_castps_si512(v_20), 177);
-          const __m512i v_22 = _mm512_castps_si512(_mm512_max_ps(v_20, _mm512_castsi512_ps(v_21)));
-          const __m512i v_23 = _mm512_unpacklo_epi64(v_22, v_22);
-          const __m512i v_24 = _mm512_unpackhi_epi64(v_22, v_22);
-          const __m512i v_25 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_23),
-              _mm512_castsi512_ps(v_24)));
-          const __m512i v_26 = _mm512_unpacklo_epi32(v_25, v_25);
-          const __m512i v_27 = _mm512_unpacklo_epi64(v_26, v_26);
-          const __m512i v_28 = _mm512_unpackhi_epi64(v_26, v_26);
-          const __m512 v_29 = _mm512_max_ps(_mm512_castsi512_ps(v_27), _mm512_castsi512_ps(v_28));
-          const __m512 v_30 = _mm512_add_ps(nothing, nothing_2);
-          const __m512 v_31 = _mm512_add_ps(nothing_3, nothing_4);
-          const __m512 v_32 = _mm512_add_ps(v_30, v_31);
-          const __m512i v_33 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_32), _mm512_castps_si512(v_32), 78);
-          const __m512 v_34 = _mm512_add_ps(v_32, _mm512_castsi512_ps(v_33));
-          const __m512i v_35 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_34), _mm512_castps_si512(v_34), 177);
-          const __m512i v_36 = _mm512_castps_si512(_mm512_add_ps(v_34, _mm512_castsi512_ps(v_35)));
-          const __m512i v_37 = _mm512_unpacklo_epi64(v_36, v_36);
-          const __m512i v_38 = _mm512_unpackhi_epi64(v_36, v_36);
-          const __m512i v_39 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(v_37),
-              _mm512_castsi512_ps(v_38)));
-          const __m512i v_40 = _mm512_unpacklo_epi32(v_39, v_39);
-          const __m512i v_41 = _mm512_unpacklo_epi64(v_40, v_40);
-          const __m512i v_42 = _mm512_unpackhi_epi64(v_40, v_40);
-          const __m512 v_43 = _mm512_add_ps(_mm512_castsi512_ps(v_41), _mm512_castsi512_ps(v_42));
-          const __m512 range = _mm512_sub_ps(v_29, v_15);
-          __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x437f0000));
-          const __m512 v_44 = _mm512_div_ps(bits, range);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f000000));
-          const __m512 v_45 = _mm512_mul_ps(bits, v_29);
-          const __m512 v_46 = _mm512_mul_ps(bits, v_15);
-          const __m512 v_47 = _mm512_sub_ps(v_45, v_46);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42ff0000));
-          const __m512i v_48 = _mm512_castps_si512(_mm512_div_ps(bits, v_47));
-          __m512i bits_2 = _mm512_set1_epi32((int32_t)0x80800000);
-          const __m512i v_49 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
-          const __m512i fits = _mm512_srai_epi32(v_49, 31);
-          const __m512i v_50 = _mm512_xor_si512(_mm512_castps_si512(v_44), v_48);
-          const __m512i v_51 = _mm512_and_si512(v_50, fits);
-          const __m512i factor = _mm512_xor_si512(v_48, v_51);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
-          const __m512i v_52 =
-              _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(factor), bits));
-          bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
-          const __m512i v_53 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
-          const __m512i empty = _mm512_srai_epi32(v_53, 31);
-          bits_2 = _mm512_set1_epi32((int32_t)0x3f800000);
-          const __m512i v_54 = _mm512_xor_si512(bits_2, v_52);
-          const __m512i v_55 = _mm512_and_si512(v_54, empty);
-          const __m512 factor_2 = _mm512_castsi512_ps(_mm512_xor_si512(v_52, v_55));
-          const __m512 low = _mm512_mul_ps(v_15, factor_2);
-          const __m512 high = _mm512_mul_ps(v_29, factor_2);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
-          const __m512 bits_3 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
-          const __m512 v_56 = _mm512_add_ps(bits, low);
-          const __m512 v_57 = _mm512_add_ps(bits_3, high);
-          const __m512 v_58 = _mm512_add_ps(v_56, v_57);
-          const __m512i v_59 = _mm512_setzero_si512();
-          const __m512i v_60 = _mm512_sub_epi32(v_59, _mm512_castps_si512(v_58));
-          const __m512i positive = _mm512_srai_epi32(v_60, 31);
-          const __m512 v_61 = _mm512_sub_ps(bits, low);
-          const __m512i v_62 = _mm512_castps_si512(_mm512_sub_ps(bits_3, high));
-          const __m512i v_63 = _mm512_xor_si512(_mm512_castps_si512(v_61), v_62);
-          const __m512i v_64 = _mm512_and_si512(v_63, positive);
-          const __m512i zero_point = _mm512_xor_si512(v_62, v_64);
-          const __m512 v_65 = _mm512_max_ps(_mm512_castsi512_ps(zero_point), bits);
-          const __m512 v_66 = _mm512_min_ps(v_65, bits_3);
-          const __m512i v_67 = _mm512_cvtps_epi32(v_66);
-          const __m512 rounded = _mm512_cvtepi32_ps(v_67);
-          bits_2 = _mm512_set1_epi32((int32_t)0x7fffffff);
-          const __m512i v_68 = _mm512_and_si512(_mm512_castps_si512(v_43), bits_2);
-          bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
-          const __m512i v_69 = _mm512_add_epi32(v_68, bits_2);
-          const __m512i finite = _mm512_srai_epi32(v_69, 31);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
-          const __m512 v_70 = _mm512_div_ps(bits, factor_2);
-          const __m512i v_71 = _mm512_and_si512(_mm512_castps_si512(factor_2), finite);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
-          const __m512 v_72 = _mm512_sub_ps(bits, rounded);
-          const __m512i v_73 = _mm512_and_si512(_mm512_castps_si512(v_72), finite);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
-          const __m512 v_74 = _mm512_sub_ps(bits, rounded);
-          const __m512i v_75 = _mm512_and_si512(_mm512_castps_si512(v_74), finite);
-          const __m512i v_76 = _mm512_and_si512(v_67, finite);
-          bits_2 = _mm512_set1_epi32((int32_t)0x7fc00000);
-          const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
-          const __m512i v_78 = _mm512_and_si512(v_77, finite);
-          const __m512i scale = _mm512_xor_si512(bits_2, v_78);
-          _mm512_storeu_si512((void *)how, v_71);
-          _mm512_storeu_si512((void *)(how + 192), v_73);
-          _mm512_storeu_si512((void *)(how + 384), v_75);
-          _mm512_storeu_si512((void *)(how + 576), v_76);
-          _mm512_storeu_si512((void *)(how + 768), scale);
-          uint8_t* packed_at = packed;
-          uint8_t* how_at = how;
-          // block loop
-          for (size_t i_block = 0; i_block < blocks; ++i_block) {
-            const __m512 factor_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at)));
-            const __m512 lowest_5 =
-                _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 192)));
-            const __m512 highest_5 =
-                _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 384)));
-            const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
-            uint8_t* const place = packed_at + 0 + r * 4;
+          uint8_t* const tail_2 = tail;
+          whole_steps = 1;
+          floats_at = tail_2;
+        }
+        const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
+        const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
+        const __m512 v_4 = _mm512_min_ps(v_2, v_3);
+        const __m512i v_5 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 78);
+        const __m512 v_6 = _mm512_min_ps(v_4, _mm512_castsi512_ps(v_5));
+        const __m512i v_7 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_6), _mm512_castps_si512(v_6), 177);
+        const __m512i v_8 = _mm512_castps_si512(_mm512_min_ps(v_6, _mm512_castsi512_ps(v_7)));
+        const __m512i v_9 = _mm512_unpacklo_epi64(v_8, v_8);
+        const __m512i v_10 = _mm512_unpackhi_epi64(v_8, v_8);
+        const __m512i v_11 =
+            _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(v_9), _mm512_castsi512_ps(v_10)));
+        const __m512i v_12 = _mm512_unpacklo_epi32(v_11, v_11);
+        const __m512i v_13 = _mm512_unpacklo_epi64(v_12, v_12);
+        const __m512i v_14 = _mm512_unpackhi_epi64(v_12, v_12);
+        const __m512 v_15 = _mm512_min_ps(_mm512_castsi512_ps(v_13), _mm512_castsi512_ps(v_14));
+        const __m512 v_16 = _mm512_max_ps(highest, highest_2);
+        const __m512 v_17 = _mm512_max_ps(highest_3, highest_4);
+        const __m512 v_18 = _mm512_max_ps(v_16, v_17);
+        const __m512i v_19 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_18), _mm512_castps_si512(v_18), 78);
+        const __m512 v_20 = _mm512_max_ps(v_18, _mm512_castsi512_ps(v_19));
+        const __m512i v_21 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_20), _mm512_castps_si512(v_20), 177);
+        const __m512i v_22 = _mm512_castps_si512(_mm512_max_ps(v_20, _mm512_castsi512_ps(v_21)));
+        const __m512i v_23 = _mm512_unpacklo_epi64(v_22, v_22);
+        const __m512i v_24 = _mm512_unpackhi_epi64(v_22, v_22);
+        const __m512i v_25 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_23),
+            _mm512_castsi512_ps(v_24)));
+        const __m512i v_26 = _mm512_unpacklo_epi32(v_25, v_25);
+        const __m512i v_27 = _mm512_unpacklo_epi64(v_26, v_26);
+        const __m512i v_28 = _mm512_unpackhi_epi64(v_26, v_26);
+        const __m512 v_29 = _mm512_max_ps(_mm512_castsi512_ps(v_27), _mm512_castsi512_ps(v_28));
+        const __m512 v_30 = _mm512_add_ps(nothing, nothing_2);
+        const __m512 v_31 = _mm512_add_ps(nothing_3, nothing_4);
+        const __m512 v_32 = _mm512_add_ps(v_30, v_31);
+        const __m512i v_33 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_32), _mm512_castps_si512(v_32), 78);
+        const __m512 v_34 = _mm512_add_ps(v_32, _mm512_castsi512_ps(v_33));
+        const __m512i v_35 =
+            _mm512_shuffle_i32x4(_mm512_castps_si512(v_34), _mm512_castps_si512(v_34), 177);
+        const __m512i v_36 = _mm512_castps_si512(_mm512_add_ps(v_34, _mm512_castsi512_ps(v_35)));
+        const __m512i v_37 = _mm512_unpacklo_epi64(v_36, v_36);
+        const __m512i v_38 = _mm512_unpackhi_epi64(v_36, v_36);
+        const __m512i v_39 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(v_37),
+            _mm512_castsi512_ps(v_38)));
+        const __m512i v_40 = _mm512_unpacklo_epi32(v_39, v_39);
+        const __m512i v_41 = _mm512_unpacklo_epi64(v_40, v_40);
+        const __m512i v_42 = _mm512_unpackhi_epi64(v_40, v_40);
+        const __m512 v_43 = _mm512_add_ps(_mm512_castsi512_ps(v_41), _mm512_castsi512_ps(v_42));
+        const __m512 range = _mm512_sub_ps(v_29, v_15);
+        __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x437f0000));
+        const __m512 v_44 = _mm512_div_ps(bits, range);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f000000));
+        const __m512 v_45 = _mm512_mul_ps(bits, v_29);
+        const __m512 v_46 = _mm512_mul_ps(bits, v_15);
+        const __m512 v_47 = _mm512_sub_ps(v_45, v_46);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42ff0000));
+        const __m512i v_48 = _mm512_castps_si512(_mm512_div_ps(bits, v_47));
+        __m512i bits_2 = _mm512_set1_epi32((int32_t)0x80800000);
+        const __m512i v_49 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+        const __m512i fits = _mm512_srai_epi32(v_49, 31);
+        const __m512i v_50 = _mm512_xor_si512(_mm512_castps_si512(v_44), v_48);
+        const __m512i v_51 = _mm512_and_si512(v_50, fits);
+        const __m512i factor = _mm512_xor_si512(v_48, v_51);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
+        const __m512i v_52 = _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(factor), bits));
+        bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+        const __m512i v_53 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
+        const __m512i empty = _mm512_srai_epi32(v_53, 31);
+        bits_2 = _mm512_set1_epi32((int32_t)0x3f800000);
+        const __m512i v_54 = _mm512_xor_si512(bits_2, v_52);
+        const __m512i v_55 = _mm512_and_si512(v_54, empty);
+        const __m512 factor_2 = _mm512_castsi512_ps(_mm512_xor_si512(v_52, v_55));
+        const __m512 low = _mm512_mul_ps(v_15, factor_2);
+        const __m512 high = _mm512_mul_ps(v_29, factor_2);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+        const __m512 bits_3 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+        const __m512 v_56 = _mm512_add_ps(bits, low);
+        const __m512 v_57 = _mm512_add_ps(bits_3, high);
+        const __m512 v_58 = _mm512_add_ps(v_56, v_57);
+        const __m512i v_59 = _mm512_setzero_si512();
+        const __m512i v_60 = _mm512_sub_epi32(v_59, _mm512_castps_si512(v_58));
+        const __m512i positive = _mm512_srai_epi32(v_60, 31);
+        const __m512 v_61 = _mm512_sub_ps(bits, low);
+        const __m512i v_62 = _mm512_castps_si512(_mm512_sub_ps(bits_3, high));
+        const __m512i v_63 = _mm512_xor_si512(_mm512_castps_si512(v_61), v_62);
+        const __m512i v_64 = _mm512_and_si512(v_63, positive);
+        const __m512i zero_point = _mm512_xor_si512(v_62, v_64);
+        const __m512 v_65 = _mm512_max_ps(_mm512_castsi512_ps(zero_point), bits);
+        const __m512 v_66 = _mm512_min_ps(v_65, bits_3);
+        const __m512i v_67 = _mm512_cvtps_epi32(v_66);
+        const __m512 rounded = _mm512_cvtepi32_ps(v_67);
+        bits_2 = _mm512_set1_epi32((int32_t)0x7fffffff);
+        const __m512i v_68 = _mm512_and_si512(_mm512_castps_si512(v_43), bits_2);
+        bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
+        const __m512i v_69 = _mm512_add_epi32(v_68, bits_2);
+        const __m512i finite = _mm512_srai_epi32(v_69, 31);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
+        const __m512 v_70 = _mm512_div_ps(bits, factor_2);
+        const __m512i v_71 = _mm512_and_si512(_mm512_castps_si512(factor_2), finite);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
+        const __m512 v_72 = _mm512_sub_ps(bits, rounded);
+        const __m512i v_73 = _mm512_and_si512(_mm512_castps_si512(v_72), finite);
+        bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+        const __m512 v_74 = _mm512_sub_ps(bits, rounded);
+        const __m512i v_75 = _mm512_and_si512(_mm512_castps_si512(v_74), finite);
+        const __m512i v_76 = _mm512_and_si512(v_67, finite);
+        bits_2 = _mm512_set1_epi32((int32_t)0x7fc00000);
+        const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
+        const __m512i v_78 = _mm512_and_si512(v_77, finite);
+        const __m512i scale = _mm512_xor_si512(bits_2, v_78);
+        _mm512_storeu_si512((void *)how, v_71);
+        _mm512_storeu_si512((void *)(how + 192), v_73);
+        _mm512_storeu_si512((void *)(how + 384), v_75);
+        _mm512_storeu_si512((void *)(how + 576), v_76);
+        _mm512_storeu_si512((void *)(how + 768), scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const __m512 factor_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at)));
+          const __m512 lowest_5 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 192)));
+          const __m512 highest_5 =
+              _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 384)));
+          const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
+          __m512i v_79 = _mm512_setzero_si512();
+          const size_t steps = block / 32;
+          uint8_t* place = packed_at + 0 + r * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
             const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
-            const __m512 v_79 = _mm512_mul_ps(x, factor_3);
-            const __m512 v_80 = _mm512_max_ps(v_79, lowest_5);
-            const __m512 v_81 = _mm512_min_ps(v_80, highest_5);
-            const __m512i v_82 = _mm512_cvtps_epi32(v_81);
-            const __m512i v_83 = _mm512_add_epi32(v_82, zero_point_2);
-            const __m128i v_84 = _mm512_cvtsepi32_epi8(v_83);
-            _mm_storeu_si128((__m128i *)place, v_84);
-            const __m512i v_85 = _mm512_shuffle_i32x4(v_83, v_83, 78);
-            const __m512i v_86 = _mm512_add_epi32(v_83, v_85);
-            const __m512i v_87 = _mm512_shuffle_i32x4(v_86, v_86, 177);
-            const __m512i v_88 = _mm512_add_epi32(v_86, v_87);
-            const __m512i v_89 = _mm512_unpacklo_epi64(v_88, v_88);
-            const __m512i v_90 = _mm512_unpackhi_epi64(v_88, v_88);
-            const __m512i v_91 = _mm512_add_epi32(v_89, v_90);
-            const __m512i v_92 = _mm512_unpacklo_epi32(v_91, v_91);
-            const __m512i v_93 = _mm512_unpacklo_epi64(v_92, v_92);
-            const __m512i v_94 = _mm512_unpackhi_epi64(v_92, v_92);
-            const __m512i v_95 = _mm512_add_epi32(v_93, v_94);
-            const __m512i v_96 = _mm512_mullo_epi32(v_95, sum_factor_2);
-            const __m512i kept = _mm512_add_epi32(v_96, sum_base);
-            _mm512_storeu_si512((void *)lanes, kept);
-            const size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-            // copy loop
-            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-              tw_store_i32(copies, (int32_t)value);
-              copies += 4;
-            }
-            floats += 64;
-            packed_at += behind_sums;
+            const __m512 x_2 = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
+            const __m512 v_80 = _mm512_mul_ps(x, factor_3);
+            const __m512 v_81 = _mm512_max_ps(v_80, lowest_5);
+            const __m512 v_82 = _mm512_min_ps(v_81, highest_5);
+            const __m512i v_83 = _mm512_cvtps_epi32(v_82);
+            const __m512i v_84 = _mm512_add_epi32(v_83, zero_point_2);
+            const __m512 v_85 = _mm512_mul_ps(x_2, factor_3);
+            const __m512 v_86 = _mm512_max_ps(v_85, lowest_5);
+            const __m512 v_87 = _mm512_min_ps(v_86, highest_5);
+            const __m512i v_88 = _mm512_cvtps_epi32(v_87);
+            const __m512i v_89 = _mm512_add_epi32(v_88, zero_point_2);
+            const __m128i v_90 = _mm512_cvtsepi32_epi8(v_84);
+            _mm_storeu_si128((__m128i *)place, v_90);
+            const __m128i v_91 = _mm512_cvtsepi32_epi8(v_89);
+            _mm_storeu_si128((__m128i *)(place + 16), v_91);
+            const __m512i v_92 = _mm512_add_epi32(v_84, v_89);
+            v_79 = _mm512_add_epi32(v_92, v_79);
+            floats += 128;
+            place += 1 * 32;
           }
-          uint8_t* field = behind + r * 4;
-          size_t value = (uint32_t)tw_load_i32(how + 576);
-          tw_store_i32(field, (int32_t)(0 - value));
-          field += 4;
-          value = (uint32_t)tw_load_i32(how + 768);
-          tw_store_i32(field, (int32_t)value);
-          r += 1;
+          const __m512i v_80 = _mm512_shuffle_i32x4(v_79, v_79, 78);
+          const __m512i v_81 = _mm512_add_epi32(v_79, v_80);
+          const __m512i v_82 = _mm512_shuffle_i32x4(v_81, v_81, 177);
+          const __m512i v_83 = _mm512_add_epi32(v_81, v_82);
+          const __m512i v_84 = _mm512_unpacklo_epi64(v_83, v_83);
+          const __m512i v_85 = _mm512_unpackhi_epi64(v_83, v_83);
+          const __m512i v_86 = _mm512_add_epi32(v_84, v_85);
+          const __m512i v_87 = _mm512_unpacklo_epi32(v_86, v_86);
+          const __m512i v_88 = _mm512_unpacklo_epi64(v_87, v_87);
+          const __m512i v_89 = _mm512_unpackhi_epi64(v_87, v_87);
+          const __m512i v_90 = _mm512_add_epi32(v_88, v_89);
+          const __m512i v_91 = _mm512_mullo_epi32(v_90, sum_factor_2);
+          const __m512i kept = _mm512_add_epi32(v_91, sum_base);
+          _mm512_storeu_si512((void *)lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += behind_sums;
         }
-        row += 1;
-        packed += packed_stride;
+        uint8_t* field = behind + r * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 576);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 4;
+        value = (uint32_t)tw_load_i32(how + 768);
+        tw_store_i32(field, (int32_t)value);
+        r += 1;
       }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      uint8_t* const tail = scratch + 64;
-      uint8_t* const how = scratch + 512;
-      uint8_t* const lanes = scratch + 1472;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block;
-      const size_t behind_sums = behind_data + sum_copies * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
-      const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 1;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop
-      for (size_t i_panel = 0; i_panel < rows_left; ++i_panel) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 1 ? left : 1;
-        uint8_t* const behind = packed + blocks * behind_sums;
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          const size_t k = args->k;
-          size_t whole_steps = k / 64;
-          const size_t whole = whole_steps * 64;
-          size_t rest = k - whole;
-          if (rest != 0) {
-            memset(tail, 0, 256);
-            tw_copy(tail, floats + whole * 4, rest * 4);
-          }
-          const __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-          whole_steps = k / 64;
-          rest = k - whole_steps * 64;
-          const size_t parts = rest == 0 ? 1 : 2;
-          const uint8_t* floats_at = floats;
-          __m512 lowest = v;
-          __m512 highest = v;
-          __m512 nothing = v;
-          __m512 lowest_2 = v;
-          __m512 highest_2 = v;
-          __m512 nothing_2 = v;
-          __m512 lowest_3 = v;
-          __m512 highest_3 = v;
-          __m512 nothing_3 = v;
-          __m512 lowest_4 = v;
-          __m512 highest_4 = v;
-          __m512 nothing_4 = v;
-          // part loop
-          for (size_t i_part = 0; i_part < parts; ++i_part) {
-            // k loop
-            for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-              const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats_at));
-              const __m512 x_2 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 64)));
-              const __m512 x_3 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 128)));
-              const __m512 x_4 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats_at + 192)));
-              lowest = _mm512_min_ps(x, lowest);
-              highest = _mm512_max_ps(x, highest);
-              const __m512 v_2 = _mm512_mul_ps(x, v);
-              nothing = _mm512_add_ps(v_2, nothing);
-              lowest_2 = _mm512_min_ps(x_2, lowest_2);
-              highest_2 = _mm512_max_ps(x_2, highest_2);
-              const __m512 v_3 = _mm512_mul_ps(x_2, v);
-              nothing_2 = _mm512_add_ps(v_3, nothing_2);
-              lowest_3 = _mm512_min_ps(x_3, lowest_3);
-              highest_3 = _mm512_max_ps(x_3, highest_3);
-              const __m512 v_4 = _mm512_mul_ps(x_3, v);
-              nothing_3 = _mm512_add_ps(v_4, nothing_3);
-              lowest_4 = _mm512_min_ps(x_4, lowest_4);
-              highest_4 = _mm512_max_ps(x_4, highest_4);
-              const __m512 v_5 = _mm512_mul_ps(x_4, v);
-              nothing_4 = _mm512_add_ps(v_5, nothing_4);
-              floats_at += 256;
-            }
-            uint8_t* const tail_2 = tail;
-            whole_steps = 1;
-            floats_at = tail_2;
-          }
-          const __m512 v_2 = _mm512_min_ps(lowest, lowest_2);
-          const __m512 v_3 = _mm512_min_ps(lowest_3, lowest_4);
-          const __m512 v_4 = _mm512_min_ps(v_2, v_3);
-          const __m512i v_5 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 78);
-          const __m512 v_6 = _mm512_min_ps(v_4, _mm512_castsi512_ps(v_5));
-          const __m512i v_7 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_6), _mm512_castps_si512(v_6), 177);
-          const __m512i v_8 = _mm512_castps_si512(_mm512_min_ps(v_6, _mm512_castsi512_ps(v_7)));
-          const __m512i v_9 = _mm512_unpacklo_epi64(v_8, v_8);
-          const __m512i v_10 = _mm512_unpackhi_epi64(v_8, v_8);
-          const __m512i v_11 = _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(v_9),
-              _mm512_castsi512_ps(v_10)));
-          const __m512i v_12 = _mm512_unpacklo_epi32(v_11, v_11);
-          const __m512i v_13 = _mm512_unpacklo_epi64(v_12, v_12);
-          const __m512i v_14 = _mm512_unpackhi_epi64(v_12, v_12);
-          const __m512 v_15 = _mm512_min_ps(_mm512_castsi512_ps(v_13), _mm512_castsi512_ps(v_14));
-          const __m512 v_16 = _mm512_max_ps(highest, highest_2);
-          const __m512 v_17 = _mm512_max_ps(highest_3, highest_4);
-          const __m512 v_18 = _mm512_max_ps(v_16, v_17);
-          const __m512i v_19 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_18), _mm512_castps_si512(v_18), 78);
-          const __m512 v_20 = _mm512_max_ps(v_18, _mm512_castsi512_ps(v_19));
-          const __m512i v_21 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_20), _mm512_castps_si512(v_20), 177);
-          const __m512i v_22 = _mm512_castps_si512(_mm512_max_ps(v_20, _mm512_castsi512_ps(v_21)));
-          const __m512i v_23 = _mm512_unpacklo_epi64(v_22, v_22);
-          const __m512i v_24 = _mm512_unpackhi_epi64(v_22, v_22);
-          const __m512i v_25 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_23),
-              _mm512_castsi512_ps(v_24)));
-          const __m512i v_26 = _mm512_unpacklo_epi32(v_25, v_25);
-          const __m512i v_27 = _mm512_unpacklo_epi64(v_26, v_26);
-          const __m512i v_28 = _mm512_unpackhi_epi64(v_26, v_26);
-          const __m512 v_29 = _mm512_max_ps(_mm512_castsi512_ps(v_27), _mm512_castsi512_ps(v_28));
-          const __m512 v_30 = _mm512_add_ps(nothing, nothing_2);
-          const __m512 v_31 = _mm512_add_ps(nothing_3, nothing_4);
-          const __m512 v_32 = _mm512_add_ps(v_30, v_31);
-          const __m512i v_33 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_32), _mm512_castps_si512(v_32), 78);
-          const __m512 v_34 = _mm512_add_ps(v_32, _mm512_castsi512_ps(v_33));
-          const __m512i v_35 =
-              _mm512_shuffle_i32x4(_mm512_castps_si512(v_34), _mm512_castps_si512(v_34), 177);
-          const __m512i v_36 = _mm512_castps_si512(_mm512_add_ps(v_34, _mm512_castsi512_ps(v_35)));
-          const __m512i v_37 = _mm512_unpacklo_epi64(v_36, v_36);
-          const __m512i v_38 = _mm512_unpackhi_epi64(v_36, v_36);
-          const __m512i v_39 = _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(v_37),
-              _mm512_castsi512_ps(v_38)));
-          const __m512i v_40 = _mm512_unpacklo_epi32(v_39, v_39);
-          const __m512i v_41 = _mm512_unpacklo_epi64(v_40, v_40);
-          const __m512i v_42 = _mm512_unpackhi_epi64(v_40, v_40);
-          const __m512 v_43 = _mm512_add_ps(_mm512_castsi512_ps(v_41), _mm512_castsi512_ps(v_42));
-          const __m512 range = _mm512_sub_ps(v_29, v_15);
-          __m512 bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x437f0000));
-          const __m512 v_44 = _mm512_div_ps(bits, range);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f000000));
-          const __m512 v_45 = _mm512_mul_ps(bits, v_29);
-          const __m512 v_46 = _mm512_mul_ps(bits, v_15);
-          const __m512 v_47 = _mm512_sub_ps(v_45, v_46);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42ff0000));
-          const __m512i v_48 = _mm512_castps_si512(_mm512_div_ps(bits, v_47));
-          __m512i bits_2 = _mm512_set1_epi32((int32_t)0x80800000);
-          const __m512i v_49 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
-          const __m512i fits = _mm512_srai_epi32(v_49, 31);
-          const __m512i v_50 = _mm512_xor_si512(_mm512_castps_si512(v_44), v_48);
-          const __m512i v_51 = _mm512_and_si512(v_50, fits);
-          const __m512i factor = _mm512_xor_si512(v_48, v_51);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f7fffff));
-          const __m512i v_52 =
-              _mm512_castps_si512(_mm512_min_ps(_mm512_castsi512_ps(factor), bits));
-          bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
-          const __m512i v_53 = _mm512_add_epi32(_mm512_castps_si512(range), bits_2);
-          const __m512i empty = _mm512_srai_epi32(v_53, 31);
-          bits_2 = _mm512_set1_epi32((int32_t)0x3f800000);
-          const __m512i v_54 = _mm512_xor_si512(bits_2, v_52);
-          const __m512i v_55 = _mm512_and_si512(v_54, empty);
-          const __m512 factor_2 = _mm512_castsi512_ps(_mm512_xor_si512(v_52, v_55));
-          const __m512 low = _mm512_mul_ps(v_15, factor_2);
-          const __m512 high = _mm512_mul_ps(v_29, factor_2);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
-          const __m512 bits_3 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
-          const __m512 v_56 = _mm512_add_ps(bits, low);
-          const __m512 v_57 = _mm512_add_ps(bits_3, high);
-          const __m512 v_58 = _mm512_add_ps(v_56, v_57);
-          const __m512i v_59 = _mm512_setzero_si512();
-          const __m512i v_60 = _mm512_sub_epi32(v_59, _mm512_castps_si512(v_58));
-          const __m512i positive = _mm512_srai_epi32(v_60, 31);
-          const __m512 v_61 = _mm512_sub_ps(bits, low);
-          const __m512i v_62 = _mm512_castps_si512(_mm512_sub_ps(bits_3, high));
-          const __m512i v_63 = _mm512_xor_si512(_mm512_castps_si512(v_61), v_62);
-          const __m512i v_64 = _mm512_and_si512(v_63, positive);
-          const __m512i zero_point = _mm512_xor_si512(v_62, v_64);
-          const __m512 v_65 = _mm512_max_ps(_mm512_castsi512_ps(zero_point), bits);
-          const __m512 v_66 = _mm512_min_ps(v_65, bits_3);
-          const __m512i v_67 = _mm512_cvtps_epi32(v_66);
-          const __m512 rounded = _mm512_cvtepi32_ps(v_67);
-          bits_2 = _mm512_set1_epi32((int32_t)0x7fffffff);
-          const __m512i v_68 = _mm512_and_si512(_mm512_castps_si512(v_43), bits_2);
-          bits_2 = _mm512_set1_epi32((int32_t)0xffffffff);
-          const __m512i v_69 = _mm512_add_epi32(v_68, bits_2);
-          const __m512i finite = _mm512_srai_epi32(v_69, 31);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x3f800000));
-          const __m512 v_70 = _mm512_div_ps(bits, factor_2);
-          const __m512i v_71 = _mm512_and_si512(_mm512_castps_si512(factor_2), finite);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0xc3000000));
-          const __m512 v_72 = _mm512_sub_ps(bits, rounded);
-          const __m512i v_73 = _mm512_and_si512(_mm512_castps_si512(v_72), finite);
-          bits = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
-          const __m512 v_74 = _mm512_sub_ps(bits, rounded);
-          const __m512i v_75 = _mm512_and_si512(_mm512_castps_si512(v_74), finite);
-          const __m512i v_76 = _mm512_and_si512(v_67, finite);
-          bits_2 = _mm512_set1_epi32((int32_t)0x7fc00000);
-          const __m512i v_77 = _mm512_xor_si512(_mm512_castps_si512(v_70), bits_2);
-          const __m512i v_78 = _mm512_and_si512(v_77, finite);
-          const __m512i scale = _mm512_xor_si512(bits_2, v_78);
-          _mm512_storeu_si512((void *)how, v_71);
-          _mm512_storeu_si512((void *)(how + 192), v_73);
-          _mm512_storeu_si512((void *)(how + 384), v_75);
-          _mm512_storeu_si512((void *)(how + 576), v_76);
-          _mm512_storeu_si512((void *)(how + 768), scale);
-          uint8_t* packed_at = packed;
-          uint8_t* how_at = how;
-          // block loop
-          for (size_t i_block = 0; i_block < blocks; ++i_block) {
-            const __m512 factor_3 = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at)));
-            const __m512 lowest_5 =
-                _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 192)));
-            const __m512 highest_5 =
-                _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at + 384)));
-            const __m512i zero_point_2 = _mm512_set1_epi32(tw_load_i32(how_at + 576));
-            __m512i v_79 = _mm512_setzero_si512();
-            const size_t steps = block / 32;
-            uint8_t* place = packed_at + 0 + r * 4;
-            // k loop
-            for (size_t i_k = 0; i_k < steps; ++i_k) {
-              const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
-              const __m512 x_2 =
-                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
-              const __m512 v_80 = _mm512_mul_ps(x, factor_3);
-              const __m512 v_81 = _mm512_max_ps(v_80, lowest_5);
-              const __m512 v_82 = _mm512_min_ps(v_81, highest_5);
-              const __m512i v_83 = _mm512_cvtps_epi32(v_82);
-              const __m512i v_84 = _mm512_add_epi32(v_83, zero_point_2);
-              const __m512 v_85 = _mm512_mul_ps(x_2, factor_3);
-              const __m512 v_86 = _mm512_max_ps(v_85, lowest_5);
-              const __m512 v_87 = _mm512_min_ps(v_86, highest_5);
-              const __m512i v_88 = _mm512_cvtps_epi32(v_87);
-              const __m512i v_89 = _mm512_add_epi32(v_88, zero_point_2);
-              const __m128i v_90 = _mm512_cvtsepi32_epi8(v_84);
-              _mm_storeu_si128((__m128i *)place, v_90);
-              const __m128i v_91 = _mm512_cvtsepi32_epi8(v_89);
-              _mm_storeu_si128((__m128i *)(place + 16), v_91);
-              const __m512i v_92 = _mm512_add_epi32(v_84, v_89);
-              v_79 = _mm512_add_epi32(v_92, v_79);
-              floats += 128;
-              place += 1 * 32;
-            }
-            const __m512i v_80 = _mm512_shuffle_i32x4(v_79, v_79, 78);
-            const __m512i v_81 = _mm512_add_epi32(v_79, v_80);
-            const __m512i v_82 = _mm512_shuffle_i32x4(v_81, v_81, 177);
-            const __m512i v_83 = _mm512_add_epi32(v_81, v_82);
-            const __m512i v_84 = _mm512_unpacklo_epi64(v_83, v_83);
-            const __m512i v_85 = _mm512_unpackhi_epi64(v_83, v_83);
-            const __m512i v_86 = _mm512_add_epi32(v_84, v_85);
-            const __m512i v_87 = _mm512_unpacklo_epi32(v_86, v_86);
-            const __m512i v_88 = _mm512_unpacklo_epi64(v_87, v_87);
-            const __m512i v_89 = _mm512_unpackhi_epi64(v_87, v_87);
-            const __m512i v_90 = _mm512_add_epi32(v_88, v_89);
-            const __m512i v_91 = _mm512_mullo_epi32(v_90, sum_factor_2);
-            const __m512i kept = _mm512_add_epi32(v_91, sum_base);
-            _mm512_storeu_si512((void *)lanes, kept);
-            const size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-            // copy loop
-            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-              tw_store_i32(copies, (int32_t)value);
-              copies += 4;
-            }
-            packed_at += behind_sums;
-          }
-          uint8_t* field = behind + r * 4;
-          size_t value = (uint32_t)tw_load_i32(how + 576);
-          tw_store_i32(field, (int32_t)(0 - value));
-          field += 4;
-          value = (uint32_t)tw_load_i32(how + 768);
-          tw_store_i32(field, (int32_t)value);
-          r += 1;
-        }
-        row += 1;
-        packed += packed_stride;
-      }
+      row += 1;
+      packed += packed_stride;
     }
   }
 }

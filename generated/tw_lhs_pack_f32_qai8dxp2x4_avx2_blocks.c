@@ -33,7 +33,6 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
   if (unusual == 0) {
     uint8_t* const tail = scratch + 64;
     uint8_t* const how = scratch + 384;
@@ -321,585 +320,304 @@ void tw_lhs_pack_f32_qai8dxp2x4_avx2_blocks(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      uint8_t* const tail = scratch + 64;
-      uint8_t* const how = scratch + 384;
-      uint8_t* const lanes = scratch + 1216;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16 * 2;
-      const size_t behind_sums = behind_data + sum_copies * 4 * 2;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
-      const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 2;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop: 2 per iteration
-      for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 2 ? left : 2;
-        uint8_t* const behind = packed + blocks * behind_sums;
-        if (rows != 2) {
-          memset(packed, 0, (size_t)(behind + 16 - packed));
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    uint8_t* const tail = scratch + 64;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block * 2;
+    const size_t behind_sums = behind_data + sum_copies * 4 * 2;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 2;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop: 2 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 2 ? left : 2;
+      uint8_t* const behind = packed + blocks * behind_sums;
+      if (rows != 2) {
+        memset(packed, 0, (size_t)(behind + 16 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        const size_t k = args->k;
+        size_t whole_steps = k / 32;
+        const size_t whole = whole_steps * 32;
+        size_t rest = k - whole;
+        if (rest != 0) {
+          memset(tail, 0, 128);
+          tw_copy(tail, floats + whole * 4, rest * 4);
         }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          const size_t k = args->k;
-          size_t whole_steps = k / 32;
-          const size_t whole = whole_steps * 32;
-          size_t rest = k - whole;
-          if (rest != 0) {
-            memset(tail, 0, 128);
-            tw_copy(tail, floats + whole * 4, rest * 4);
+        const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+        whole_steps = k / 32;
+        rest = k - whole_steps * 32;
+        const size_t parts = rest == 0 ? 1 : 2;
+        const uint8_t* floats_at = floats;
+        __m256 lowest = v;
+        __m256 highest = v;
+        __m256 nothing = v;
+        __m256 lowest_2 = v;
+        __m256 highest_2 = v;
+        __m256 nothing_2 = v;
+        __m256 lowest_3 = v;
+        __m256 highest_3 = v;
+        __m256 nothing_3 = v;
+        __m256 lowest_4 = v;
+        __m256 highest_4 = v;
+        __m256 nothing_4 = v;
+        // part loop
+        for (size_t i_part = 0; i_part < parts; ++i_part) {
+          // k loop
+          for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
+            const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats_at));
+            const __m256 x_2 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 32)));
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 96)));
+            lowest = _mm256_min_ps(x, lowest);
+            highest = _mm256_max_ps(x, highest);
+            const __m256 v_2 = _mm256_mul_ps(x, v);
+            nothing = _mm256_add_ps(v_2, nothing);
+            lowest_2 = _mm256_min_ps(x_2, lowest_2);
+            highest_2 = _mm256_max_ps(x_2, highest_2);
+            const __m256 v_3 = _mm256_mul_ps(x_2, v);
+            nothing_2 = _mm256_add_ps(v_3, nothing_2);
+            lowest_3 = _mm256_min_ps(x_3, lowest_3);
+            highest_3 = _mm256_max_ps(x_3, highest_3);
+            const __m256 v_4 = _mm256_mul_ps(x_3, v);
+            nothing_3 = _mm256_add_ps(v_4, nothing_3);
+            lowest_4 = _mm256_min_ps(x_4, lowest_4);
+            highest_4 = _mm256_max_ps(x_4, highest_4);
+            const __m256 v_5 = _mm256_mul_ps(x_4, v);
+            nothing_4 = _mm256_add_ps(v_5, nothing_4);
+            floats_at += 128;
           }
-          const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-          whole_steps = k / 32;
-          rest = k - whole_steps * 32;
-          const size_t parts = rest == 0 ? 1 : 2;
-          const uint8_t* floats_at = floats;
-          __m256 lowest = v;
-          __m256 highest = v;
-          __m256 nothing = v;
-          __m256 lowest_2 = v;
-          __m256 highest_2 = v;
-          __m256 nothing_2 = v;
-          __m256 lowest_3 = v;
-          __m256 highest_3 = v;
-          __m256 nothing_3 = v;
-          __m256 lowest_4 = v;
-          __m256 highest_4 = v;
-          __m256 nothing_4 = v;
-          // part loop
-          for (size_t i_part = 0; i_part < parts; ++i_part) {
-            // k loop
-            for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-              const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats_at));
-              const __m256 x_2 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 32)));
-              const __m256 x_3 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 64)));
-              const __m256 x_4 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 96)));
-              lowest = _mm256_min_ps(x, lowest);
-              highest = _mm256_max_ps(x, highest);
-              const __m256 v_2 = _mm256_mul_ps(x, v);
-              nothing = _mm256_add_ps(v_2, nothing);
-              lowest_2 = _mm256_min_ps(x_2, lowest_2);
-              highest_2 = _mm256_max_ps(x_2, highest_2);
-              const __m256 v_3 = _mm256_mul_ps(x_2, v);
-              nothing_2 = _mm256_add_ps(v_3, nothing_2);
-              lowest_3 = _mm256_min_ps(x_3, lowest_3);
-              highest_3 = _mm256_max_ps(x_3, highest_3);
-              const __m256 v_4 = _mm256_mul_ps(x_3, v);
-              nothing_3 = _mm256_add_ps(v_4, nothing_3);
-              lowest_4 = _mm256_min_ps(x_4, lowest_4);
-              highest_4 = _mm256_max_ps(x_4, highest_4);
-              const __m256 v_5 = _mm256_mul_ps(x_4, v);
-              nothing_4 = _mm256_add_ps(v_5, nothing_4);
-              floats_at += 128;
-            }
-            uint8_t* const tail_2 = tail;
-            whole_steps = 1;
-            floats_at = tail_2;
-          }
-          const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
-          const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
-          const __m256 v_4 = _mm256_min_ps(v_2, v_3);
-          const __m256i v_5 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_4), 78);
-          const __m256i v_6 = _mm256_castps_si256(_mm256_min_ps(v_4, _mm256_castsi256_ps(v_5)));
-          const __m256i v_7 = _mm256_unpacklo_epi64(v_6, v_6);
-          const __m256i v_8 = _mm256_unpackhi_epi64(v_6, v_6);
-          const __m256i v_9 = _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(v_7),
-              _mm256_castsi256_ps(v_8)));
-          const __m256i v_10 = _mm256_unpacklo_epi32(v_9, v_9);
-          const __m256i v_11 = _mm256_unpacklo_epi64(v_10, v_10);
-          const __m256i v_12 = _mm256_unpackhi_epi64(v_10, v_10);
-          const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_11), _mm256_castsi256_ps(v_12));
-          const __m256 v_14 = _mm256_max_ps(highest, highest_2);
-          const __m256 v_15 = _mm256_max_ps(highest_3, highest_4);
-          const __m256 v_16 = _mm256_max_ps(v_14, v_15);
-          const __m256i v_17 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_16), 78);
-          const __m256i v_18 = _mm256_castps_si256(_mm256_max_ps(v_16, _mm256_castsi256_ps(v_17)));
-          const __m256i v_19 = _mm256_unpacklo_epi64(v_18, v_18);
-          const __m256i v_20 = _mm256_unpackhi_epi64(v_18, v_18);
-          const __m256i v_21 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_19),
-              _mm256_castsi256_ps(v_20)));
-          const __m256i v_22 = _mm256_unpacklo_epi32(v_21, v_21);
-          const __m256i v_23 = _mm256_unpacklo_epi64(v_22, v_22);
-          const __m256i v_24 = _mm256_unpackhi_epi64(v_22, v_22);
-          const __m256 v_25 = _mm256_max_ps(_mm256_castsi256_ps(v_23), _mm256_castsi256_ps(v_24));
-          const __m256 v_26 = _mm256_add_ps(nothing, nothing_2);
-          const __m256 v_27 = _mm256_add_ps(nothing_3, nothing_4);
-          const __m256 v_28 = _mm256_add_ps(v_26, v_27);
-          const __m256i v_29 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_28), 78);
-          const __m256i v_30 = _mm256_castps_si256(_mm256_add_ps(v_28, _mm256_castsi256_ps(v_29)));
-          const __m256i v_31 = _mm256_unpacklo_epi64(v_30, v_30);
-          const __m256i v_32 = _mm256_unpackhi_epi64(v_30, v_30);
-          const __m256i v_33 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v_31),
-              _mm256_castsi256_ps(v_32)));
-          const __m256i v_34 = _mm256_unpacklo_epi32(v_33, v_33);
-          const __m256i v_35 = _mm256_unpacklo_epi64(v_34, v_34);
-          const __m256i v_36 = _mm256_unpackhi_epi64(v_34, v_34);
-          const __m256 v_37 = _mm256_add_ps(_mm256_castsi256_ps(v_35), _mm256_castsi256_ps(v_36));
-          const __m256 range = _mm256_sub_ps(v_25, v_13);
-          __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x437f0000));
-          const __m256 v_38 = _mm256_div_ps(bits, range);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f000000));
-          const __m256 v_39 = _mm256_mul_ps(bits, v_25);
-          const __m256 v_40 = _mm256_mul_ps(bits, v_13);
-          const __m256 v_41 = _mm256_sub_ps(v_39, v_40);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42ff0000));
-          const __m256i v_42 = _mm256_castps_si256(_mm256_div_ps(bits, v_41));
-          __m256i bits_2 = _mm256_set1_epi32((int32_t)0x80800000);
-          const __m256i v_43 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
-          const __m256i fits = _mm256_srai_epi32(v_43, 31);
-          const __m256i v_44 = _mm256_xor_si256(_mm256_castps_si256(v_38), v_42);
-          const __m256i v_45 = _mm256_and_si256(v_44, fits);
-          const __m256i factor = _mm256_xor_si256(v_42, v_45);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
-          const __m256i v_46 =
-              _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(factor), bits));
-          bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
-          const __m256i v_47 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
-          const __m256i empty = _mm256_srai_epi32(v_47, 31);
-          bits_2 = _mm256_set1_epi32((int32_t)0x3f800000);
-          const __m256i v_48 = _mm256_xor_si256(bits_2, v_46);
-          const __m256i v_49 = _mm256_and_si256(v_48, empty);
-          const __m256 factor_2 = _mm256_castsi256_ps(_mm256_xor_si256(v_46, v_49));
-          const __m256 low = _mm256_mul_ps(v_13, factor_2);
-          const __m256 high = _mm256_mul_ps(v_25, factor_2);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
-          const __m256 bits_3 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-          const __m256 v_50 = _mm256_add_ps(bits, low);
-          const __m256 v_51 = _mm256_add_ps(bits_3, high);
-          const __m256 v_52 = _mm256_add_ps(v_50, v_51);
-          const __m256i v_53 = _mm256_setzero_si256();
-          const __m256i v_54 = _mm256_sub_epi32(v_53, _mm256_castps_si256(v_52));
-          const __m256i positive = _mm256_srai_epi32(v_54, 31);
-          const __m256 v_55 = _mm256_sub_ps(bits, low);
-          const __m256i v_56 = _mm256_castps_si256(_mm256_sub_ps(bits_3, high));
-          const __m256i v_57 = _mm256_xor_si256(_mm256_castps_si256(v_55), v_56);
-          const __m256i v_58 = _mm256_and_si256(v_57, positive);
-          const __m256i zero_point = _mm256_xor_si256(v_56, v_58);
-          const __m256 v_59 = _mm256_max_ps(_mm256_castsi256_ps(zero_point), bits);
-          const __m256 v_60 = _mm256_min_ps(v_59, bits_3);
-          const __m256i v_61 = _mm256_cvtps_epi32(v_60);
-          const __m256 rounded = _mm256_cvtepi32_ps(v_61);
-          bits_2 = _mm256_set1_epi32((int32_t)0x7fffffff);
-          const __m256i v_62 = _mm256_and_si256(_mm256_castps_si256(v_37), bits_2);
-          bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
-          const __m256i v_63 = _mm256_add_epi32(v_62, bits_2);
-          const __m256i finite = _mm256_srai_epi32(v_63, 31);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
-          const __m256 v_64 = _mm256_div_ps(bits, factor_2);
-          const __m256i v_65 = _mm256_and_si256(_mm256_castps_si256(factor_2), finite);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
-          const __m256 v_66 = _mm256_sub_ps(bits, rounded);
-          const __m256i v_67 = _mm256_and_si256(_mm256_castps_si256(v_66), finite);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-          const __m256 v_68 = _mm256_sub_ps(bits, rounded);
-          const __m256i v_69 = _mm256_and_si256(_mm256_castps_si256(v_68), finite);
-          const __m256i v_70 = _mm256_and_si256(v_61, finite);
-          bits_2 = _mm256_set1_epi32((int32_t)0x7fc00000);
-          const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
-          const __m256i v_72 = _mm256_and_si256(v_71, finite);
-          const __m256i scale = _mm256_xor_si256(bits_2, v_72);
-          _mm256_storeu_si256((__m256i *)how, v_65);
-          _mm256_storeu_si256((__m256i *)(how + 160), v_67);
-          _mm256_storeu_si256((__m256i *)(how + 320), v_69);
-          _mm256_storeu_si256((__m256i *)(how + 480), v_70);
-          _mm256_storeu_si256((__m256i *)(how + 640), scale);
-          uint8_t* packed_at = packed;
-          uint8_t* how_at = how;
-          // block loop
-          for (size_t i_block = 0; i_block < blocks; ++i_block) {
-            const __m256 factor_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
-            const __m256 lowest_5 =
-                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 160)));
-            const __m256 highest_5 =
-                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 320)));
-            const __m256i zero_point_2 = _mm256_set1_epi32(tw_load_i32(how_at + 480));
+          uint8_t* const tail_2 = tail;
+          whole_steps = 1;
+          floats_at = tail_2;
+        }
+        const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
+        const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
+        const __m256 v_4 = _mm256_min_ps(v_2, v_3);
+        const __m256i v_5 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_4), 78);
+        const __m256i v_6 = _mm256_castps_si256(_mm256_min_ps(v_4, _mm256_castsi256_ps(v_5)));
+        const __m256i v_7 = _mm256_unpacklo_epi64(v_6, v_6);
+        const __m256i v_8 = _mm256_unpackhi_epi64(v_6, v_6);
+        const __m256i v_9 =
+            _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(v_7), _mm256_castsi256_ps(v_8)));
+        const __m256i v_10 = _mm256_unpacklo_epi32(v_9, v_9);
+        const __m256i v_11 = _mm256_unpacklo_epi64(v_10, v_10);
+        const __m256i v_12 = _mm256_unpackhi_epi64(v_10, v_10);
+        const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_11), _mm256_castsi256_ps(v_12));
+        const __m256 v_14 = _mm256_max_ps(highest, highest_2);
+        const __m256 v_15 = _mm256_max_ps(highest_3, highest_4);
+        const __m256 v_16 = _mm256_max_ps(v_14, v_15);
+        const __m256i v_17 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_16), 78);
+        const __m256i v_18 = _mm256_castps_si256(_mm256_max_ps(v_16, _mm256_castsi256_ps(v_17)));
+        const __m256i v_19 = _mm256_unpacklo_epi64(v_18, v_18);
+        const __m256i v_20 = _mm256_unpackhi_epi64(v_18, v_18);
+        const __m256i v_21 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_19),
+            _mm256_castsi256_ps(v_20)));
+        const __m256i v_22 = _mm256_unpacklo_epi32(v_21, v_21);
+        const __m256i v_23 = _mm256_unpacklo_epi64(v_22, v_22);
+        const __m256i v_24 = _mm256_unpackhi_epi64(v_22, v_22);
+        const __m256 v_25 = _mm256_max_ps(_mm256_castsi256_ps(v_23), _mm256_castsi256_ps(v_24));
+        const __m256 v_26 = _mm256_add_ps(nothing, nothing_2);
+        const __m256 v_27 = _mm256_add_ps(nothing_3, nothing_4);
+        const __m256 v_28 = _mm256_add_ps(v_26, v_27);
+        const __m256i v_29 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_28), 78);
+        const __m256i v_30 = _mm256_castps_si256(_mm256_add_ps(v_28, _mm256_castsi256_ps(v_29)));
+        const __m256i v_31 = _mm256_unpacklo_epi64(v_30, v_30);
+        const __m256i v_32 = _mm256_unpackhi_epi64(v_30, v_30);
+        const __m256i v_33 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v_31),
+            _mm256_castsi256_ps(v_32)));
+        const __m256i v_34 = _mm256_unpacklo_epi32(v_33, v_33);
+        const __m256i v_35 = _mm256_unpacklo_epi64(v_34, v_34);
+        const __m256i v_36 = _mm256_unpackhi_epi64(v_34, v_34);
+        const __m256 v_37 = _mm256_add_ps(_mm256_castsi256_ps(v_35), _mm256_castsi256_ps(v_36));
+        const __m256 range = _mm256_sub_ps(v_25, v_13);
+        __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x437f0000));
+        const __m256 v_38 = _mm256_div_ps(bits, range);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f000000));
+        const __m256 v_39 = _mm256_mul_ps(bits, v_25);
+        const __m256 v_40 = _mm256_mul_ps(bits, v_13);
+        const __m256 v_41 = _mm256_sub_ps(v_39, v_40);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42ff0000));
+        const __m256i v_42 = _mm256_castps_si256(_mm256_div_ps(bits, v_41));
+        __m256i bits_2 = _mm256_set1_epi32((int32_t)0x80800000);
+        const __m256i v_43 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+        const __m256i fits = _mm256_srai_epi32(v_43, 31);
+        const __m256i v_44 = _mm256_xor_si256(_mm256_castps_si256(v_38), v_42);
+        const __m256i v_45 = _mm256_and_si256(v_44, fits);
+        const __m256i factor = _mm256_xor_si256(v_42, v_45);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
+        const __m256i v_46 = _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(factor), bits));
+        bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+        const __m256i v_47 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
+        const __m256i empty = _mm256_srai_epi32(v_47, 31);
+        bits_2 = _mm256_set1_epi32((int32_t)0x3f800000);
+        const __m256i v_48 = _mm256_xor_si256(bits_2, v_46);
+        const __m256i v_49 = _mm256_and_si256(v_48, empty);
+        const __m256 factor_2 = _mm256_castsi256_ps(_mm256_xor_si256(v_46, v_49));
+        const __m256 low = _mm256_mul_ps(v_13, factor_2);
+        const __m256 high = _mm256_mul_ps(v_25, factor_2);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+        const __m256 bits_3 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+        const __m256 v_50 = _mm256_add_ps(bits, low);
+        const __m256 v_51 = _mm256_add_ps(bits_3, high);
+        const __m256 v_52 = _mm256_add_ps(v_50, v_51);
+        const __m256i v_53 = _mm256_setzero_si256();
+        const __m256i v_54 = _mm256_sub_epi32(v_53, _mm256_castps_si256(v_52));
+        const __m256i positive = _mm256_srai_epi32(v_54, 31);
+        const __m256 v_55 = _mm256_sub_ps(bits, low);
+        const __m256i v_56 = _mm256_castps_si256(_mm256_sub_ps(bits_3, high));
+        const __m256i v_57 = _mm256_xor_si256(_mm256_castps_si256(v_55), v_56);
+        const __m256i v_58 = _mm256_and_si256(v_57, positive);
+        const __m256i zero_point = _mm256_xor_si256(v_56, v_58);
+        const __m256 v_59 = _mm256_max_ps(_mm256_castsi256_ps(zero_point), bits);
+        const __m256 v_60 = _mm256_min_ps(v_59, bits_3);
+        const __m256i v_61 = _mm256_cvtps_epi32(v_60);
+        const __m256 rounded = _mm256_cvtepi32_ps(v_61);
+        bits_2 = _mm256_set1_epi32((int32_t)0x7fffffff);
+        const __m256i v_62 = _mm256_and_si256(_mm256_castps_si256(v_37), bits_2);
+        bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
+        const __m256i v_63 = _mm256_add_epi32(v_62, bits_2);
+        const __m256i finite = _mm256_srai_epi32(v_63, 31);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
+        const __m256 v_64 = _mm256_div_ps(bits, factor_2);
+        const __m256i v_65 = _mm256_and_si256(_mm256_castps_si256(factor_2), finite);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
+        const __m256 v_66 = _mm256_sub_ps(bits, rounded);
+        const __m256i v_67 = _mm256_and_si256(_mm256_castps_si256(v_66), finite);
+        bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+        const __m256 v_68 = _mm256_sub_ps(bits, rounded);
+        const __m256i v_69 = _mm256_and_si256(_mm256_castps_si256(v_68), finite);
+        const __m256i v_70 = _mm256_and_si256(v_61, finite);
+        bits_2 = _mm256_set1_epi32((int32_t)0x7fc00000);
+        const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
+        const __m256i v_72 = _mm256_and_si256(v_71, finite);
+        const __m256i scale = _mm256_xor_si256(bits_2, v_72);
+        _mm256_storeu_si256((__m256i *)how, v_65);
+        _mm256_storeu_si256((__m256i *)(how + 160), v_67);
+        _mm256_storeu_si256((__m256i *)(how + 320), v_69);
+        _mm256_storeu_si256((__m256i *)(how + 480), v_70);
+        _mm256_storeu_si256((__m256i *)(how + 640), scale);
+        uint8_t* packed_at = packed;
+        uint8_t* how_at = how;
+        // block loop
+        for (size_t i_block = 0; i_block < blocks; ++i_block) {
+          const __m256 factor_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
+          const __m256 lowest_5 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 160)));
+          const __m256 highest_5 =
+              _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 320)));
+          const __m256i zero_point_2 = _mm256_set1_epi32(tw_load_i32(how_at + 480));
+          __m256i v_73 = _mm256_setzero_si256();
+          const size_t steps = block / 32;
+          uint8_t* place = packed_at + 0 + r * 4;
+          // k loop
+          for (size_t i_k = 0; i_k < steps; ++i_k) {
             const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
             const __m256 x_2 =
                 _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
-            const __m256 v_73 = _mm256_mul_ps(x, factor_3);
-            const __m256 v_74 = _mm256_max_ps(v_73, lowest_5);
-            const __m256 v_75 = _mm256_min_ps(v_74, highest_5);
-            const __m256i v_76 = _mm256_cvtps_epi32(v_75);
-            const __m256i v_77 = _mm256_add_epi32(v_76, zero_point_2);
-            const __m256 v_78 = _mm256_mul_ps(x_2, factor_3);
-            const __m256 v_79 = _mm256_max_ps(v_78, lowest_5);
-            const __m256 v_80 = _mm256_min_ps(v_79, highest_5);
-            const __m256i v_81 = _mm256_cvtps_epi32(v_80);
-            const __m256i v_82 = _mm256_add_epi32(v_81, zero_point_2);
-            const __m256i v_83 = _mm256_packs_epi32(v_77, v_82);
-            const __m256i v_84 = _mm256_permute4x64_epi64(v_83, 216);
-            const __m256i v_85 = _mm256_packs_epi32(v_82, v_82);
-            const __m256i v_86 = _mm256_permute4x64_epi64(v_85, 216);
-            const __m256i v_87 = _mm256_packs_epi16(v_84, v_86);
-            const __m256i v_88 = _mm256_permute4x64_epi64(v_87, 216);
-            _mm256_storeu_si256((__m256i *)scratch, v_88);
+            const __m256 x_3 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
+            const __m256 x_4 =
+                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
+            const __m256 v_74 = _mm256_mul_ps(x, factor_3);
+            const __m256 v_75 = _mm256_max_ps(v_74, lowest_5);
+            const __m256 v_76 = _mm256_min_ps(v_75, highest_5);
+            const __m256i v_77 = _mm256_cvtps_epi32(v_76);
+            const __m256i v_78 = _mm256_add_epi32(v_77, zero_point_2);
+            const __m256 v_79 = _mm256_mul_ps(x_2, factor_3);
+            const __m256 v_80 = _mm256_max_ps(v_79, lowest_5);
+            const __m256 v_81 = _mm256_min_ps(v_80, highest_5);
+            const __m256i v_82 = _mm256_cvtps_epi32(v_81);
+            const __m256i v_83 = _mm256_add_epi32(v_82, zero_point_2);
+            const __m256 v_84 = _mm256_mul_ps(x_3, factor_3);
+            const __m256 v_85 = _mm256_max_ps(v_84, lowest_5);
+            const __m256 v_86 = _mm256_min_ps(v_85, highest_5);
+            const __m256i v_87 = _mm256_cvtps_epi32(v_86);
+            const __m256i v_88 = _mm256_add_epi32(v_87, zero_point_2);
+            const __m256 v_89 = _mm256_mul_ps(x_4, factor_3);
+            const __m256 v_90 = _mm256_max_ps(v_89, lowest_5);
+            const __m256 v_91 = _mm256_min_ps(v_90, highest_5);
+            const __m256i v_92 = _mm256_cvtps_epi32(v_91);
+            const __m256i v_93 = _mm256_add_epi32(v_92, zero_point_2);
+            const __m256i v_94 = _mm256_packs_epi32(v_78, v_83);
+            const __m256i v_95 = _mm256_permute4x64_epi64(v_94, 216);
+            const __m256i v_96 = _mm256_packs_epi32(v_88, v_93);
+            const __m256i v_97 = _mm256_permute4x64_epi64(v_96, 216);
+            const __m256i v_98 = _mm256_packs_epi16(v_95, v_97);
+            const __m256i v_99 = _mm256_permute4x64_epi64(v_98, 216);
+            _mm256_storeu_si256((__m256i *)scratch, v_99);
             const size_t stride = 2 * 4;
-            const size_t steps = 16 / 16;
-            uint8_t* place = packed_at + 0 + r * 4;
+            const size_t steps_2 = 32 / 16;
+            uint8_t* place_at = place;
             uint8_t* scratch_at = scratch;
             // group loop
-            for (size_t i_group = 0; i_group < steps; ++i_group) {
-              memcpy(place, scratch_at, 4);
-              uint8_t* to = place + stride;
+            for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+              memcpy(place_at, scratch_at, 4);
+              uint8_t* to = place_at + stride;
               memcpy(to, scratch_at + 4, 4);
               to += stride;
               memcpy(to, scratch_at + 8, 4);
               to += stride;
               memcpy(to, scratch_at + 12, 4);
-              place = to + stride;
+              place_at = to + stride;
               scratch_at += 16;
             }
-            const __m256i v_89 = _mm256_add_epi32(v_77, v_82);
-            const __m256i v_90 = _mm256_permute4x64_epi64(v_89, 78);
-            const __m256i v_91 = _mm256_add_epi32(v_89, v_90);
-            const __m256i v_92 = _mm256_unpacklo_epi64(v_91, v_91);
-            const __m256i v_93 = _mm256_unpackhi_epi64(v_91, v_91);
-            const __m256i v_94 = _mm256_add_epi32(v_92, v_93);
-            const __m256i v_95 = _mm256_unpacklo_epi32(v_94, v_94);
-            const __m256i v_96 = _mm256_unpacklo_epi64(v_95, v_95);
-            const __m256i v_97 = _mm256_unpackhi_epi64(v_95, v_95);
-            const __m256i v_98 = _mm256_add_epi32(v_96, v_97);
-            const __m256i v_99 = _mm256_mullo_epi32(v_98, sum_factor_2);
-            const __m256i kept = _mm256_add_epi32(v_99, sum_base);
-            _mm256_storeu_si256((__m256i *)lanes, kept);
-            const size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-            // copy loop
-            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-              tw_store_i32(copies, (int32_t)value);
-              copies += 4;
-            }
-            floats += 64;
-            packed_at += behind_sums;
+            const __m256i v_100 = _mm256_add_epi32(v_78, v_83);
+            const __m256i v_101 = _mm256_add_epi32(v_88, v_93);
+            const __m256i v_102 = _mm256_add_epi32(v_100, v_101);
+            v_73 = _mm256_add_epi32(v_102, v_73);
+            floats += 128;
+            place += 2 * 32;
           }
-          uint8_t* field = behind + r * 4;
-          size_t value = (uint32_t)tw_load_i32(how + 480);
-          tw_store_i32(field, (int32_t)(0 - value));
-          field += 8;
-          value = (uint32_t)tw_load_i32(how + 640);
-          tw_store_i32(field, (int32_t)value);
-          r += 1;
+          const __m256i v_74 = _mm256_permute4x64_epi64(v_73, 78);
+          const __m256i v_75 = _mm256_add_epi32(v_73, v_74);
+          const __m256i v_76 = _mm256_unpacklo_epi64(v_75, v_75);
+          const __m256i v_77 = _mm256_unpackhi_epi64(v_75, v_75);
+          const __m256i v_78 = _mm256_add_epi32(v_76, v_77);
+          const __m256i v_79 = _mm256_unpacklo_epi32(v_78, v_78);
+          const __m256i v_80 = _mm256_unpacklo_epi64(v_79, v_79);
+          const __m256i v_81 = _mm256_unpackhi_epi64(v_79, v_79);
+          const __m256i v_82 = _mm256_add_epi32(v_80, v_81);
+          const __m256i v_83 = _mm256_mullo_epi32(v_82, sum_factor_2);
+          const __m256i kept = _mm256_add_epi32(v_83, sum_base);
+          _mm256_storeu_si256((__m256i *)lanes, kept);
+          const size_t value = (uint32_t)tw_load_i32(lanes);
+          uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+          // copy loop
+          for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+            tw_store_i32(copies, (int32_t)value);
+            copies += 4;
+          }
+          packed_at += behind_sums;
         }
-        row += 2;
-        packed += packed_stride;
+        uint8_t* field = behind + r * 4;
+        size_t value = (uint32_t)tw_load_i32(how + 480);
+        tw_store_i32(field, (int32_t)(0 - value));
+        field += 8;
+        value = (uint32_t)tw_load_i32(how + 640);
+        tw_store_i32(field, (int32_t)value);
+        r += 1;
       }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      uint8_t* const tail = scratch + 64;
-      uint8_t* const how = scratch + 384;
-      uint8_t* const lanes = scratch + 1216;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block * 2;
-      const size_t behind_sums = behind_data + sum_copies * 4 * 2;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
-      const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 2;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop: 2 per iteration
-      for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 2 ? left : 2;
-        uint8_t* const behind = packed + blocks * behind_sums;
-        if (rows != 2) {
-          memset(packed, 0, (size_t)(behind + 16 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          const size_t k = args->k;
-          size_t whole_steps = k / 32;
-          const size_t whole = whole_steps * 32;
-          size_t rest = k - whole;
-          if (rest != 0) {
-            memset(tail, 0, 128);
-            tw_copy(tail, floats + whole * 4, rest * 4);
-          }
-          const __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-          whole_steps = k / 32;
-          rest = k - whole_steps * 32;
-          const size_t parts = rest == 0 ? 1 : 2;
-          const uint8_t* floats_at = floats;
-          __m256 lowest = v;
-          __m256 highest = v;
-          __m256 nothing = v;
-          __m256 lowest_2 = v;
-          __m256 highest_2 = v;
-          __m256 nothing_2 = v;
-          __m256 lowest_3 = v;
-          __m256 highest_3 = v;
-          __m256 nothing_3 = v;
-          __m256 lowest_4 = v;
-          __m256 highest_4 = v;
-          __m256 nothing_4 = v;
-          // part loop
-          for (size_t i_part = 0; i_part < parts; ++i_part) {
-            // k loop
-            for (size_t i_k = 0; i_k < whole_steps; ++i_k) {
-              const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats_at));
-              const __m256 x_2 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 32)));
-              const __m256 x_3 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 64)));
-              const __m256 x_4 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats_at + 96)));
-              lowest = _mm256_min_ps(x, lowest);
-              highest = _mm256_max_ps(x, highest);
-              const __m256 v_2 = _mm256_mul_ps(x, v);
-              nothing = _mm256_add_ps(v_2, nothing);
-              lowest_2 = _mm256_min_ps(x_2, lowest_2);
-              highest_2 = _mm256_max_ps(x_2, highest_2);
-              const __m256 v_3 = _mm256_mul_ps(x_2, v);
-              nothing_2 = _mm256_add_ps(v_3, nothing_2);
-              lowest_3 = _mm256_min_ps(x_3, lowest_3);
-              highest_3 = _mm256_max_ps(x_3, highest_3);
-              const __m256 v_4 = _mm256_mul_ps(x_3, v);
-              nothing_3 = _mm256_add_ps(v_4, nothing_3);
-              lowest_4 = _mm256_min_ps(x_4, lowest_4);
-              highest_4 = _mm256_max_ps(x_4, highest_4);
-              const __m256 v_5 = _mm256_mul_ps(x_4, v);
-              nothing_4 = _mm256_add_ps(v_5, nothing_4);
-              floats_at += 128;
-            }
-            uint8_t* const tail_2 = tail;
-            whole_steps = 1;
-            floats_at = tail_2;
-          }
-          const __m256 v_2 = _mm256_min_ps(lowest, lowest_2);
-          const __m256 v_3 = _mm256_min_ps(lowest_3, lowest_4);
-          const __m256 v_4 = _mm256_min_ps(v_2, v_3);
-          const __m256i v_5 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_4), 78);
-          const __m256i v_6 = _mm256_castps_si256(_mm256_min_ps(v_4, _mm256_castsi256_ps(v_5)));
-          const __m256i v_7 = _mm256_unpacklo_epi64(v_6, v_6);
-          const __m256i v_8 = _mm256_unpackhi_epi64(v_6, v_6);
-          const __m256i v_9 = _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(v_7),
-              _mm256_castsi256_ps(v_8)));
-          const __m256i v_10 = _mm256_unpacklo_epi32(v_9, v_9);
-          const __m256i v_11 = _mm256_unpacklo_epi64(v_10, v_10);
-          const __m256i v_12 = _mm256_unpackhi_epi64(v_10, v_10);
-          const __m256 v_13 = _mm256_min_ps(_mm256_castsi256_ps(v_11), _mm256_castsi256_ps(v_12));
-          const __m256 v_14 = _mm256_max_ps(highest, highest_2);
-          const __m256 v_15 = _mm256_max_ps(highest_3, highest_4);
-          const __m256 v_16 = _mm256_max_ps(v_14, v_15);
-          const __m256i v_17 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_16), 78);
-          const __m256i v_18 = _mm256_castps_si256(_mm256_max_ps(v_16, _mm256_castsi256_ps(v_17)));
-          const __m256i v_19 = _mm256_unpacklo_epi64(v_18, v_18);
-          const __m256i v_20 = _mm256_unpackhi_epi64(v_18, v_18);
-          const __m256i v_21 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_19),
-              _mm256_castsi256_ps(v_20)));
-          const __m256i v_22 = _mm256_unpacklo_epi32(v_21, v_21);
-          const __m256i v_23 = _mm256_unpacklo_epi64(v_22, v_22);
-          const __m256i v_24 = _mm256_unpackhi_epi64(v_22, v_22);
-          const __m256 v_25 = _mm256_max_ps(_mm256_castsi256_ps(v_23), _mm256_castsi256_ps(v_24));
-          const __m256 v_26 = _mm256_add_ps(nothing, nothing_2);
-          const __m256 v_27 = _mm256_add_ps(nothing_3, nothing_4);
-          const __m256 v_28 = _mm256_add_ps(v_26, v_27);
-          const __m256i v_29 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_28), 78);
-          const __m256i v_30 = _mm256_castps_si256(_mm256_add_ps(v_28, _mm256_castsi256_ps(v_29)));
-          const __m256i v_31 = _mm256_unpacklo_epi64(v_30, v_30);
-          const __m256i v_32 = _mm256_unpackhi_epi64(v_30, v_30);
-          const __m256i v_33 = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v_31),
-              _mm256_castsi256_ps(v_32)));
-          const __m256i v_34 = _mm256_unpacklo_epi32(v_33, v_33);
-          const __m256i v_35 = _mm256_unpacklo_epi64(v_34, v_34);
-          const __m256i v_36 = _mm256_unpackhi_epi64(v_34, v_34);
-          const __m256 v_37 = _mm256_add_ps(_mm256_castsi256_ps(v_35), _mm256_castsi256_ps(v_36));
-          const __m256 range = _mm256_sub_ps(v_25, v_13);
-          __m256 bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x437f0000));
-          const __m256 v_38 = _mm256_div_ps(bits, range);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f000000));
-          const __m256 v_39 = _mm256_mul_ps(bits, v_25);
-          const __m256 v_40 = _mm256_mul_ps(bits, v_13);
-          const __m256 v_41 = _mm256_sub_ps(v_39, v_40);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42ff0000));
-          const __m256i v_42 = _mm256_castps_si256(_mm256_div_ps(bits, v_41));
-          __m256i bits_2 = _mm256_set1_epi32((int32_t)0x80800000);
-          const __m256i v_43 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
-          const __m256i fits = _mm256_srai_epi32(v_43, 31);
-          const __m256i v_44 = _mm256_xor_si256(_mm256_castps_si256(v_38), v_42);
-          const __m256i v_45 = _mm256_and_si256(v_44, fits);
-          const __m256i factor = _mm256_xor_si256(v_42, v_45);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f7fffff));
-          const __m256i v_46 =
-              _mm256_castps_si256(_mm256_min_ps(_mm256_castsi256_ps(factor), bits));
-          bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
-          const __m256i v_47 = _mm256_add_epi32(_mm256_castps_si256(range), bits_2);
-          const __m256i empty = _mm256_srai_epi32(v_47, 31);
-          bits_2 = _mm256_set1_epi32((int32_t)0x3f800000);
-          const __m256i v_48 = _mm256_xor_si256(bits_2, v_46);
-          const __m256i v_49 = _mm256_and_si256(v_48, empty);
-          const __m256 factor_2 = _mm256_castsi256_ps(_mm256_xor_si256(v_46, v_49));
-          const __m256 low = _mm256_mul_ps(v_13, factor_2);
-          const __m256 high = _mm256_mul_ps(v_25, factor_2);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
-          const __m256 bits_3 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-          const __m256 v_50 = _mm256_add_ps(bits, low);
-          const __m256 v_51 = _mm256_add_ps(bits_3, high);
-          const __m256 v_52 = _mm256_add_ps(v_50, v_51);
-          const __m256i v_53 = _mm256_setzero_si256();
-          const __m256i v_54 = _mm256_sub_epi32(v_53, _mm256_castps_si256(v_52));
-          const __m256i positive = _mm256_srai_epi32(v_54, 31);
-          const __m256 v_55 = _mm256_sub_ps(bits, low);
-          const __m256i v_56 = _mm256_castps_si256(_mm256_sub_ps(bits_3, high));
-          const __m256i v_57 = _mm256_xor_si256(_mm256_castps_si256(v_55), v_56);
-          const __m256i v_58 = _mm256_and_si256(v_57, positive);
-          const __m256i zero_point = _mm256_xor_si256(v_56, v_58);
-          const __m256 v_59 = _mm256_max_ps(_mm256_castsi256_ps(zero_point), bits);
-          const __m256 v_60 = _mm256_min_ps(v_59, bits_3);
-          const __m256i v_61 = _mm256_cvtps_epi32(v_60);
-          const __m256 rounded = _mm256_cvtepi32_ps(v_61);
-          bits_2 = _mm256_set1_epi32((int32_t)0x7fffffff);
-          const __m256i v_62 = _mm256_and_si256(_mm256_castps_si256(v_37), bits_2);
-          bits_2 = _mm256_set1_epi32((int32_t)0xffffffff);
-          const __m256i v_63 = _mm256_add_epi32(v_62, bits_2);
-          const __m256i finite = _mm256_srai_epi32(v_63, 31);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x3f800000));
-          const __m256 v_64 = _mm256_div_ps(bits, factor_2);
-          const __m256i v_65 = _mm256_and_si256(_mm256_castps_si256(factor_2), finite);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xc3000000));
-          const __m256 v_66 = _mm256_sub_ps(bits, rounded);
-          const __m256i v_67 = _mm256_and_si256(_mm256_castps_si256(v_66), finite);
-          bits = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-          const __m256 v_68 = _mm256_sub_ps(bits, rounded);
-          const __m256i v_69 = _mm256_and_si256(_mm256_castps_si256(v_68), finite);
-          const __m256i v_70 = _mm256_and_si256(v_61, finite);
-          bits_2 = _mm256_set1_epi32((int32_t)0x7fc00000);
-          const __m256i v_71 = _mm256_xor_si256(_mm256_castps_si256(v_64), bits_2);
-          const __m256i v_72 = _mm256_and_si256(v_71, finite);
-          const __m256i scale = _mm256_xor_si256(bits_2, v_72);
-          _mm256_storeu_si256((__m256i *)how, v_65);
-          _mm256_storeu_si256((__m256i *)(how + 160), v_67);
-          _mm256_storeu_si256((__m256i *)(how + 320), v_69);
-          _mm256_storeu_si256((__m256i *)(how + 480), v_70);
-          _mm256_storeu_si256((__m256i *)(how + 640), scale);
-          uint8_t* packed_at = packed;
-          uint8_t* how_at = how;
-          // block loop
-          for (size_t i_block = 0; i_block < blocks; ++i_block) {
-            const __m256 factor_3 = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at)));
-            const __m256 lowest_5 =
-                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 160)));
-            const __m256 highest_5 =
-                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at + 320)));
-            const __m256i zero_point_2 = _mm256_set1_epi32(tw_load_i32(how_at + 480));
-            __m256i v_73 = _mm256_setzero_si256();
-            const size_t steps = block / 32;
-            uint8_t* place = packed_at + 0 + r * 4;
-            // k loop
-            for (size_t i_k = 0; i_k < steps; ++i_k) {
-              const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
-              const __m256 x_2 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
-              const __m256 x_3 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
-              const __m256 x_4 =
-                  _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
-              const __m256 v_74 = _mm256_mul_ps(x, factor_3);
-              const __m256 v_75 = _mm256_max_ps(v_74, lowest_5);
-              const __m256 v_76 = _mm256_min_ps(v_75, highest_5);
-              const __m256i v_77 = _mm256_cvtps_epi32(v_76);
-              const __m256i v_78 = _mm256_add_epi32(v_77, zero_point_2);
-              const __m256 v_79 = _mm256_mul_ps(x_2, factor_3);
-              const __m256 v_80 = _mm256_max_ps(v_79, lowest_5);
-              const __m256 v_81 = _mm256_min_ps(v_80, highest_5);
-              const __m256i v_82 = _mm256_cvtps_epi32(v_81);
-              const __m256i v_83 = _mm256_add_epi32(v_82, zero_point_2);
-              const __m256 v_84 = _mm256_mul_ps(x_3, factor_3);
-              const __m256 v_85 = _mm256_max_ps(v_84, lowest_5);
-              const __m256 v_86 = _mm256_min_ps(v_85, highest_5);
-              const __m256i v_87 = _mm256_cvtps_epi32(v_86);
-              const __m256i v_88 = _mm256_add_epi32(v_87, zero_point_2);
-              const __m256 v_89 = _mm256_mul_ps(x_4, factor_3);
-              const __m256 v_90 = _mm256_max_ps(v_89, lowest_5);
-              const __m256 v_91 = _mm256_min_ps(v_90, highest_5);
-              const __m256i v_92 = _mm256_cvtps_epi32(v_91);
-              const __m256i v_93 = _mm256_add_epi32(v_92, zero_point_2);
-              const __m256i v_94 = _mm256_packs_epi32(v_78, v_83);
-              const __m256i v_95 = _mm256_permute4x64_epi64(v_94, 216);
-              const __m256i v_96 = _mm256_packs_epi32(v_88, v_93);
-              const __m256i v_97 = _mm256_permute4x64_epi64(v_96, 216);
-              const __m256i v_98 = _mm256_packs_epi16(v_95, v_97);
-              const __m256i v_99 = _mm256_permute4x64_epi64(v_98, 216);
-              _mm256_storeu_si256((__m256i *)scratch, v_99);
-              const size_t stride = 2 * 4;
-              const size_t steps_2 = 32 / 16;
-              uint8_t* place_at = place;
-              uint8_t* scratch_at = scratch;
-              // group loop
-              for (size_t i_group = 0; i_group < steps_2; ++i_group) {
-                memcpy(place_at, scratch_at, 4);
-                uint8_t* to = place_at + stride;
-                memcpy(to, scratch_at + 4, 4);
-                to += stride;
-                memcpy(to, scratch_at + 8, 4);
-                to += stride;
-                memcpy(to, scratch_at + 12, 4);
-                place_at = to + stride;
-                scratch_at += 16;
-              }
-              const __m256i v_100 = _mm256_add_epi32(v_78, v_83);
-              const __m256i v_101 = _mm256_add_epi32(v_88, v_93);
-              const __m256i v_102 = _mm256_add_epi32(v_100, v_101);
-              v_73 = _mm256_add_epi32(v_102, v_73);
-              floats += 128;
-              place += 2 * 32;
-            }
-            const __m256i v_74 = _mm256_permute4x64_epi64(v_73, 78);
-            const __m256i v_75 = _mm256_add_epi32(v_73, v_74);
-            const __m256i v_76 = _mm256_unpacklo_epi64(v_75, v_75);
-            const __m256i v_77 = _mm256_unpackhi_epi64(v_75, v_75);
-            const __m256i v_78 = _mm256_add_epi32(v_76, v_77);
-            const __m256i v_79 = _mm256_unpacklo_epi32(v_78, v_78);
-            const __m256i v_80 = _mm256_unpacklo_epi64(v_79, v_79);
-            const __m256i v_81 = _mm256_unpackhi_epi64(v_79, v_79);
-            const __m256i v_82 = _mm256_add_epi32(v_80, v_81);
-            const __m256i v_83 = _mm256_mullo_epi32(v_82, sum_factor_2);
-            const __m256i kept = _mm256_add_epi32(v_83, sum_base);
-            _mm256_storeu_si256((__m256i *)lanes, kept);
-            const size_t value = (uint32_t)tw_load_i32(lanes);
-            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-            // copy loop
-            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-              tw_store_i32(copies, (int32_t)value);
-              copies += 4;
-            }
-            packed_at += behind_sums;
-          }
-          uint8_t* field = behind + r * 4;
-          size_t value = (uint32_t)tw_load_i32(how + 480);
-          tw_store_i32(field, (int32_t)(0 - value));
-          field += 8;
-          value = (uint32_t)tw_load_i32(how + 640);
-          tw_store_i32(field, (int32_t)value);
-          r += 1;
-        }
-        row += 2;
-        packed += packed_stride;
-      }
+      row += 2;
+      packed += packed_stride;
     }
   }
 }

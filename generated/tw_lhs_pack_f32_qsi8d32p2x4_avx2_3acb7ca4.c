@@ -32,14 +32,13 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4(const tw_pack_args* args) {
   uint8_t scratch_memory[1280];
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
-  const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
+  const size_t unusual = args->block - 16 == 0 ? unusual_copies : 1;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 192;
     uint8_t* const how = scratch + 384;
     uint8_t* const lanes = scratch + 1216;
-    const size_t blocks = args->k / 32;
-    const size_t behind_data = 0 + 32 * 2;
+    const size_t blocks = args->k / 16;
+    const size_t behind_data = 0 + 16 * 2;
     const size_t behind_sums = behind_data + 1 * 4 * 2;
     const size_t behind_scales = behind_sums + 1 * 4 * 2;
     const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
@@ -79,32 +78,23 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4(const tw_pack_args* args) {
           for (size_t i_range = 0; i_range < count; ++i_range) {
             const __m256i x = _mm256_loadu_si256((const __m256i *)floats_at);
             const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(floats_at + 32));
-            const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(floats_at + 64));
-            const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(floats_at + 96));
             const __m256i v = _mm256_and_si256(x, magnitude);
             const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
             const __m256i v_3 = _mm256_and_si256(x_2, magnitude);
             const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
-            const __m256i v_5 = _mm256_and_si256(x_3, magnitude);
-            const __m256 v_6 = _mm256_min_ps(_mm256_castsi256_ps(v_5), infinity);
-            const __m256i v_7 = _mm256_and_si256(x_4, magnitude);
-            const __m256 v_8 = _mm256_min_ps(_mm256_castsi256_ps(v_7), infinity);
-            const __m256 v_9 = _mm256_max_ps(v_2, v_4);
-            const __m256 v_10 = _mm256_max_ps(v_6, v_8);
-            const __m256 v_11 = _mm256_max_ps(v_9, v_10);
-            const __m256i v_12 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_11), 78);
-            const __m256i v_13 =
-                _mm256_castps_si256(_mm256_max_ps(v_11, _mm256_castsi256_ps(v_12)));
-            const __m256i v_14 = _mm256_unpacklo_epi64(v_13, v_13);
-            const __m256i v_15 = _mm256_unpackhi_epi64(v_13, v_13);
-            const __m256i v_16 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_14),
-                _mm256_castsi256_ps(v_15)));
-            const __m256i v_17 = _mm256_unpacklo_epi32(v_16, v_16);
-            const __m256i v_18 = _mm256_unpacklo_epi64(v_17, v_17);
-            const __m256i v_19 = _mm256_unpackhi_epi64(v_17, v_17);
-            const __m256 v_20 = _mm256_max_ps(_mm256_castsi256_ps(v_18), _mm256_castsi256_ps(v_19));
-            _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_20));
-            floats_at += 128;
+            const __m256 v_5 = _mm256_max_ps(v_2, v_4);
+            const __m256i v_6 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_5), 78);
+            const __m256i v_7 = _mm256_castps_si256(_mm256_max_ps(v_5, _mm256_castsi256_ps(v_6)));
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256i v_10 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_8),
+                _mm256_castsi256_ps(v_9)));
+            const __m256i v_11 = _mm256_unpacklo_epi32(v_10, v_10);
+            const __m256i v_12 = _mm256_unpacklo_epi64(v_11, v_11);
+            const __m256i v_13 = _mm256_unpackhi_epi64(v_11, v_11);
+            const __m256 v_14 = _mm256_max_ps(_mm256_castsi256_ps(v_12), _mm256_castsi256_ps(v_13));
+            _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_14));
+            floats_at += 64;
             largest_at += 4;
           }
           uint8_t* largest_at_2 = largest;
@@ -158,10 +148,6 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4(const tw_pack_args* args) {
             const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
             const __m256 x_2 =
                 _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
-            const __m256 x_3 =
-                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
-            const __m256 x_4 =
-                _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
             const __m256 v = _mm256_mul_ps(x, factor);
             const __m256 v_2 = _mm256_max_ps(v, lowest);
             const __m256 v_3 = _mm256_min_ps(v_2, highest);
@@ -172,25 +158,15 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4(const tw_pack_args* args) {
             const __m256 v_8 = _mm256_min_ps(v_7, highest);
             const __m256i v_9 = _mm256_cvtps_epi32(v_8);
             const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
-            const __m256 v_11 = _mm256_mul_ps(x_3, factor);
-            const __m256 v_12 = _mm256_max_ps(v_11, lowest);
-            const __m256 v_13 = _mm256_min_ps(v_12, highest);
-            const __m256i v_14 = _mm256_cvtps_epi32(v_13);
-            const __m256i v_15 = _mm256_add_epi32(v_14, zero_point);
-            const __m256 v_16 = _mm256_mul_ps(x_4, factor);
-            const __m256 v_17 = _mm256_max_ps(v_16, lowest);
-            const __m256 v_18 = _mm256_min_ps(v_17, highest);
-            const __m256i v_19 = _mm256_cvtps_epi32(v_18);
-            const __m256i v_20 = _mm256_add_epi32(v_19, zero_point);
-            const __m256i v_21 = _mm256_packs_epi32(v_5, v_10);
-            const __m256i v_22 = _mm256_permute4x64_epi64(v_21, 216);
-            const __m256i v_23 = _mm256_packs_epi32(v_15, v_20);
-            const __m256i v_24 = _mm256_permute4x64_epi64(v_23, 216);
-            const __m256i v_25 = _mm256_packs_epi16(v_22, v_24);
-            const __m256i v_26 = _mm256_permute4x64_epi64(v_25, 216);
-            _mm256_storeu_si256((__m256i *)scratch, v_26);
+            const __m256i v_11 = _mm256_packs_epi32(v_5, v_10);
+            const __m256i v_12 = _mm256_permute4x64_epi64(v_11, 216);
+            const __m256i v_13 = _mm256_packs_epi32(v_10, v_10);
+            const __m256i v_14 = _mm256_permute4x64_epi64(v_13, 216);
+            const __m256i v_15 = _mm256_packs_epi16(v_12, v_14);
+            const __m256i v_16 = _mm256_permute4x64_epi64(v_15, 216);
+            _mm256_storeu_si256((__m256i *)scratch, v_16);
             const size_t stride = 2 * 4;
-            const size_t steps = 32 / 16;
+            const size_t steps = 16 / 16;
             uint8_t* place = packed_at + 0 + r * 4;
             uint8_t* scratch_at = scratch;
             // group loop
@@ -205,28 +181,26 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4(const tw_pack_args* args) {
               place = to + stride;
               scratch_at += 16;
             }
-            const __m256i v_27 = _mm256_add_epi32(v_5, v_10);
-            const __m256i v_28 = _mm256_add_epi32(v_15, v_20);
-            const __m256i v_29 = _mm256_add_epi32(v_27, v_28);
-            const __m256i v_30 = _mm256_permute4x64_epi64(v_29, 78);
-            const __m256i v_31 = _mm256_add_epi32(v_29, v_30);
-            const __m256i v_32 = _mm256_unpacklo_epi64(v_31, v_31);
-            const __m256i v_33 = _mm256_unpackhi_epi64(v_31, v_31);
-            const __m256i v_34 = _mm256_add_epi32(v_32, v_33);
-            const __m256i v_35 = _mm256_unpacklo_epi32(v_34, v_34);
-            const __m256i v_36 = _mm256_unpacklo_epi64(v_35, v_35);
-            const __m256i v_37 = _mm256_unpackhi_epi64(v_35, v_35);
-            const __m256i v_38 = _mm256_add_epi32(v_36, v_37);
+            const __m256i v_17 = _mm256_add_epi32(v_5, v_10);
+            const __m256i v_18 = _mm256_permute4x64_epi64(v_17, 78);
+            const __m256i v_19 = _mm256_add_epi32(v_17, v_18);
+            const __m256i v_20 = _mm256_unpacklo_epi64(v_19, v_19);
+            const __m256i v_21 = _mm256_unpackhi_epi64(v_19, v_19);
+            const __m256i v_22 = _mm256_add_epi32(v_20, v_21);
+            const __m256i v_23 = _mm256_unpacklo_epi32(v_22, v_22);
+            const __m256i v_24 = _mm256_unpacklo_epi64(v_23, v_23);
+            const __m256i v_25 = _mm256_unpackhi_epi64(v_23, v_23);
+            const __m256i v_26 = _mm256_add_epi32(v_24, v_25);
             uint8_t* copies = packed_at + behind_data + r * 4;
-            const __m256i v_39 = _mm256_mullo_epi32(v_38, sum_factor_2);
-            const __m256i kept = _mm256_add_epi32(v_39, sum_base);
+            const __m256i v_27 = _mm256_mullo_epi32(v_26, sum_factor_2);
+            const __m256i kept = _mm256_add_epi32(v_27, sum_base);
             _mm256_storeu_si256((__m256i *)lanes, kept);
             size_t value = (uint32_t)tw_load_i32(lanes);
             tw_store_i32(copies, (int32_t)value);
             copies = packed_at + behind_sums + r * 4;
             value = (uint32_t)tw_load_i32(how_at_2 + 640);
             tw_store_i32(copies, (int32_t)value);
-            floats += 128;
+            floats += 64;
             packed_at += behind_scales;
             how_at_2 += 4;
           }
@@ -238,422 +212,207 @@ void tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 192;
-      uint8_t* const how = scratch + 384;
-      uint8_t* const lanes = scratch + 1216;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16 * 2;
-      const size_t behind_sums = behind_data + sum_copies * 4 * 2;
-      const size_t behind_scales = behind_sums + scale_copies * 4 * 2;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
-      const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 2;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop: 2 per iteration
-      for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 2 ? left : 2;
-        uint8_t* const behind = packed + blocks * behind_scales;
-        if (rows != 2) {
-          memset(packed, 0, (size_t)(behind + 0 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
-            const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 192;
+    uint8_t* const how = scratch + 384;
+    uint8_t* const lanes = scratch + 1216;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block * 2;
+    const size_t behind_sums = behind_data + sum_copies * 4 * 2;
+    const size_t behind_scales = behind_sums + scale_copies * 4 * 2;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
+    const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 2;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop: 2 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 2 ? left : 2;
+      uint8_t* const behind = packed + blocks * behind_scales;
+      if (rows != 2) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
+          const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
+            const size_t steps = block / 16;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m256i x = _mm256_loadu_si256((const __m256i *)floats_at);
               const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(floats_at + 32));
-              const __m256i v = _mm256_and_si256(x, magnitude);
-              const __m256 v_2 = _mm256_min_ps(_mm256_castsi256_ps(v), infinity);
-              const __m256i v_3 = _mm256_and_si256(x_2, magnitude);
-              const __m256 v_4 = _mm256_min_ps(_mm256_castsi256_ps(v_3), infinity);
-              const __m256 v_5 = _mm256_max_ps(v_2, v_4);
-              const __m256i v_6 = _mm256_permute4x64_epi64(_mm256_castps_si256(v_5), 78);
-              const __m256i v_7 = _mm256_castps_si256(_mm256_max_ps(v_5, _mm256_castsi256_ps(v_6)));
-              const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-              const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-              const __m256i v_10 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_8),
-                  _mm256_castsi256_ps(v_9)));
-              const __m256i v_11 = _mm256_unpacklo_epi32(v_10, v_10);
-              const __m256i v_12 = _mm256_unpacklo_epi64(v_11, v_11);
-              const __m256i v_13 = _mm256_unpackhi_epi64(v_11, v_11);
-              const __m256 v_14 =
-                  _mm256_max_ps(_mm256_castsi256_ps(v_12), _mm256_castsi256_ps(v_13));
-              _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_14));
+              const __m256i v_2 = _mm256_and_si256(x, magnitude);
+              const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
+              const __m256i v_4 = _mm256_and_si256(x_2, magnitude);
+              const __m256 v_5 = _mm256_min_ps(_mm256_castsi256_ps(v_4), infinity);
+              const __m256 v_6 = _mm256_max_ps(v_3, v_5);
+              v = _mm256_max_ps(v_6, v);
               floats_at += 64;
-              largest_at += 4;
             }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 8 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
-              const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
-              __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
-              const __m256i v = _mm256_add_epi32(largest_2, bits);
-              const __m256i finite = _mm256_srai_epi32(v, 31);
-              bits = _mm256_set1_epi32((int32_t)0xf2800000);
-              const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
-              const __m256i small = _mm256_srai_epi32(v_2, 31);
-              const __m256i v_3 = _mm256_setzero_si256();
-              const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-              const __m256i v_4 =
-                  _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-              const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-              const __m256i v_6 = _mm256_and_si256(v_5, small);
-              const __m256i factor = _mm256_xor_si256(v_4, v_6);
-              const __m256i v_7 =
-                  _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-              const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
-              const __m256i v_9 = _mm256_and_si256(v_8, small);
-              __m256i scale = _mm256_xor_si256(v_7, v_9);
-              const __m256i v_10 = _mm256_and_si256(factor, finite);
-              bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
-              const __m256i v_11 = _mm256_and_si256(bits, finite);
-              const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
-              bits = _mm256_set1_epi32((int32_t)0x7fc00000);
-              const __m256i v_13 = _mm256_xor_si256(scale, bits);
-              const __m256i v_14 = _mm256_and_si256(v_13, finite);
-              scale = _mm256_xor_si256(bits, v_14);
-              _mm256_storeu_si256((__m256i *)how_at, v_10);
-              _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
-              _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
-              _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
-              _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
-              largest_at_2 += 32;
-              how_at += 32;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
-              const __m256 lowest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
-              const __m256 highest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
-              const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
+            const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
+            const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
+            const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
+            const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
+            const __m256i v_6 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_4),
+                _mm256_castsi256_ps(v_5)));
+            const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256 v_10 = _mm256_max_ps(_mm256_castsi256_ps(v_8), _mm256_castsi256_ps(v_9));
+            _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_10));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 8 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
+            const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
+            __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
+            const __m256i v = _mm256_add_epi32(largest_2, bits);
+            const __m256i finite = _mm256_srai_epi32(v, 31);
+            bits = _mm256_set1_epi32((int32_t)0xf2800000);
+            const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
+            const __m256i small = _mm256_srai_epi32(v_2, 31);
+            const __m256i v_3 = _mm256_setzero_si256();
+            const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
+            const __m256i v_4 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
+            const __m256i v_6 = _mm256_and_si256(v_5, small);
+            const __m256i factor = _mm256_xor_si256(v_4, v_6);
+            const __m256i v_7 =
+                _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_9 = _mm256_and_si256(v_8, small);
+            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            const __m256i v_10 = _mm256_and_si256(factor, finite);
+            bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
+            const __m256i v_11 = _mm256_and_si256(bits, finite);
+            const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
+            bits = _mm256_set1_epi32((int32_t)0x7fc00000);
+            const __m256i v_13 = _mm256_xor_si256(scale, bits);
+            const __m256i v_14 = _mm256_and_si256(v_13, finite);
+            scale = _mm256_xor_si256(bits, v_14);
+            _mm256_storeu_si256((__m256i *)how_at, v_10);
+            _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
+            _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
+            _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
+            _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
+            largest_at_2 += 32;
+            how_at += 32;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
+            const __m256 lowest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
+            const __m256 highest =
+                _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
+            const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
+            __m256i v = _mm256_setzero_si256();
+            const size_t steps = block / 16;
+            uint8_t* place = packed_at + 0 + r * 4;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
               const __m256 x_2 =
                   _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
-              const __m256 v = _mm256_mul_ps(x, factor);
-              const __m256 v_2 = _mm256_max_ps(v, lowest);
-              const __m256 v_3 = _mm256_min_ps(v_2, highest);
-              const __m256i v_4 = _mm256_cvtps_epi32(v_3);
-              const __m256i v_5 = _mm256_add_epi32(v_4, zero_point);
-              const __m256 v_6 = _mm256_mul_ps(x_2, factor);
-              const __m256 v_7 = _mm256_max_ps(v_6, lowest);
-              const __m256 v_8 = _mm256_min_ps(v_7, highest);
-              const __m256i v_9 = _mm256_cvtps_epi32(v_8);
-              const __m256i v_10 = _mm256_add_epi32(v_9, zero_point);
-              const __m256i v_11 = _mm256_packs_epi32(v_5, v_10);
-              const __m256i v_12 = _mm256_permute4x64_epi64(v_11, 216);
-              const __m256i v_13 = _mm256_packs_epi32(v_10, v_10);
-              const __m256i v_14 = _mm256_permute4x64_epi64(v_13, 216);
-              const __m256i v_15 = _mm256_packs_epi16(v_12, v_14);
-              const __m256i v_16 = _mm256_permute4x64_epi64(v_15, 216);
-              _mm256_storeu_si256((__m256i *)scratch, v_16);
+              const __m256 v_2 = _mm256_mul_ps(x, factor);
+              const __m256 v_3 = _mm256_max_ps(v_2, lowest);
+              const __m256 v_4 = _mm256_min_ps(v_3, highest);
+              const __m256i v_5 = _mm256_cvtps_epi32(v_4);
+              const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
+              const __m256 v_7 = _mm256_mul_ps(x_2, factor);
+              const __m256 v_8 = _mm256_max_ps(v_7, lowest);
+              const __m256 v_9 = _mm256_min_ps(v_8, highest);
+              const __m256i v_10 = _mm256_cvtps_epi32(v_9);
+              const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
+              const __m256i v_12 = _mm256_packs_epi32(v_6, v_11);
+              const __m256i v_13 = _mm256_permute4x64_epi64(v_12, 216);
+              const __m256i v_14 = _mm256_packs_epi32(v_11, v_11);
+              const __m256i v_15 = _mm256_permute4x64_epi64(v_14, 216);
+              const __m256i v_16 = _mm256_packs_epi16(v_13, v_15);
+              const __m256i v_17 = _mm256_permute4x64_epi64(v_16, 216);
+              _mm256_storeu_si256((__m256i *)scratch, v_17);
               const size_t stride = 2 * 4;
-              const size_t steps = 16 / 16;
-              uint8_t* place = packed_at + 0 + r * 4;
+              const size_t steps_2 = 16 / 16;
+              uint8_t* place_at = place;
               uint8_t* scratch_at = scratch;
               // group loop
-              for (size_t i_group = 0; i_group < steps; ++i_group) {
-                memcpy(place, scratch_at, 4);
-                uint8_t* to = place + stride;
+              for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+                memcpy(place_at, scratch_at, 4);
+                uint8_t* to = place_at + stride;
                 memcpy(to, scratch_at + 4, 4);
                 to += stride;
                 memcpy(to, scratch_at + 8, 4);
                 to += stride;
                 memcpy(to, scratch_at + 12, 4);
-                place = to + stride;
+                place_at = to + stride;
                 scratch_at += 16;
               }
-              const __m256i v_17 = _mm256_add_epi32(v_5, v_10);
-              const __m256i v_18 = _mm256_permute4x64_epi64(v_17, 78);
-              const __m256i v_19 = _mm256_add_epi32(v_17, v_18);
-              const __m256i v_20 = _mm256_unpacklo_epi64(v_19, v_19);
-              const __m256i v_21 = _mm256_unpackhi_epi64(v_19, v_19);
-              const __m256i v_22 = _mm256_add_epi32(v_20, v_21);
-              const __m256i v_23 = _mm256_unpacklo_epi32(v_22, v_22);
-              const __m256i v_24 = _mm256_unpacklo_epi64(v_23, v_23);
-              const __m256i v_25 = _mm256_unpackhi_epi64(v_23, v_23);
-              const __m256i v_26 = _mm256_add_epi32(v_24, v_25);
-              const __m256i v_27 = _mm256_mullo_epi32(v_26, sum_factor_2);
-              const __m256i kept = _mm256_add_epi32(v_27, sum_base);
-              _mm256_storeu_si256((__m256i *)lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 640);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
+              const __m256i v_18 = _mm256_add_epi32(v_6, v_11);
+              v = _mm256_add_epi32(v_18, v);
               floats += 64;
-              packed_at += behind_scales;
-              how_at_2 += 4;
+              place += 2 * 16;
             }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+            const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
+            const __m256i v_3 = _mm256_add_epi32(v, v_2);
+            const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
+            const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
+            const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
+            const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
+            const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
+            const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
+            const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
+            const __m256i v_11 = _mm256_mullo_epi32(v_10, sum_factor_2);
+            const __m256i kept = _mm256_add_epi32(v_11, sum_base);
+            _mm256_storeu_si256((__m256i *)lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 640);
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += behind_scales;
+            how_at_2 += 4;
           }
-          r += 1;
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        row += 2;
-        packed += packed_stride;
+        r += 1;
       }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 192;
-      uint8_t* const how = scratch + 384;
-      uint8_t* const lanes = scratch + 1216;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block * 2;
-      const size_t behind_sums = behind_data + sum_copies * 4 * 2;
-      const size_t behind_scales = behind_sums + scale_copies * 4 * 2;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m256i sum_factor_2 = _mm256_set1_epi32(tw_load_i32(sum_factor));
-      const __m256i sum_base = _mm256_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 2;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop: 2 per iteration
-      for (size_t i_panel = 0; i_panel < rows_left; i_panel += 2) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 2 ? left : 2;
-        uint8_t* const behind = packed + blocks * behind_scales;
-        if (rows != 2) {
-          memset(packed, 0, (size_t)(behind + 0 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const __m256i magnitude = _mm256_set1_epi32((int32_t)0x7fffffff);
-            const __m256 infinity = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
-              __m256 v = _mm256_castsi256_ps(_mm256_setzero_si256());
-              const size_t steps = block / 32;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                const __m256i x = _mm256_loadu_si256((const __m256i *)floats_at);
-                const __m256i x_2 = _mm256_loadu_si256((const __m256i *)(floats_at + 32));
-                const __m256i x_3 = _mm256_loadu_si256((const __m256i *)(floats_at + 64));
-                const __m256i x_4 = _mm256_loadu_si256((const __m256i *)(floats_at + 96));
-                const __m256i v_2 = _mm256_and_si256(x, magnitude);
-                const __m256 v_3 = _mm256_min_ps(_mm256_castsi256_ps(v_2), infinity);
-                const __m256i v_4 = _mm256_and_si256(x_2, magnitude);
-                const __m256 v_5 = _mm256_min_ps(_mm256_castsi256_ps(v_4), infinity);
-                const __m256i v_6 = _mm256_and_si256(x_3, magnitude);
-                const __m256 v_7 = _mm256_min_ps(_mm256_castsi256_ps(v_6), infinity);
-                const __m256i v_8 = _mm256_and_si256(x_4, magnitude);
-                const __m256 v_9 = _mm256_min_ps(_mm256_castsi256_ps(v_8), infinity);
-                const __m256 v_10 = _mm256_max_ps(v_3, v_5);
-                const __m256 v_11 = _mm256_max_ps(v_7, v_9);
-                const __m256 v_12 = _mm256_max_ps(v_10, v_11);
-                v = _mm256_max_ps(v_12, v);
-                floats_at += 128;
-              }
-              const __m256i v_2 = _mm256_permute4x64_epi64(_mm256_castps_si256(v), 78);
-              const __m256i v_3 = _mm256_castps_si256(_mm256_max_ps(v, _mm256_castsi256_ps(v_2)));
-              const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-              const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-              const __m256i v_6 = _mm256_castps_si256(_mm256_max_ps(_mm256_castsi256_ps(v_4),
-                  _mm256_castsi256_ps(v_5)));
-              const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-              const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-              const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-              const __m256 v_10 = _mm256_max_ps(_mm256_castsi256_ps(v_8), _mm256_castsi256_ps(v_9));
-              _mm256_storeu_si256((__m256i *)largest_at, _mm256_castps_si256(v_10));
-              largest_at += 4;
-            }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 8 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 8) {
-              const __m256i largest_2 = _mm256_loadu_si256((const __m256i *)largest_at_2);
-              __m256i bits = _mm256_set1_epi32((int32_t)0x80800000);
-              const __m256i v = _mm256_add_epi32(largest_2, bits);
-              const __m256i finite = _mm256_srai_epi32(v, 31);
-              bits = _mm256_set1_epi32((int32_t)0xf2800000);
-              const __m256i v_2 = _mm256_add_epi32(largest_2, bits);
-              const __m256i small = _mm256_srai_epi32(v_2, 31);
-              const __m256i v_3 = _mm256_setzero_si256();
-              const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
-              const __m256i v_4 =
-                  _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-              const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-              const __m256i v_6 = _mm256_and_si256(v_5, small);
-              const __m256i factor = _mm256_xor_si256(v_4, v_6);
-              const __m256i v_7 =
-                  _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-              const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
-              const __m256i v_9 = _mm256_and_si256(v_8, small);
-              __m256i scale = _mm256_xor_si256(v_7, v_9);
-              const __m256i v_10 = _mm256_and_si256(factor, finite);
-              bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
-              const __m256i v_11 = _mm256_and_si256(bits, finite);
-              const __m256i v_12 = _mm256_and_si256(_mm256_castps_si256(bits_2), finite);
-              bits = _mm256_set1_epi32((int32_t)0x7fc00000);
-              const __m256i v_13 = _mm256_xor_si256(scale, bits);
-              const __m256i v_14 = _mm256_and_si256(v_13, finite);
-              scale = _mm256_xor_si256(bits, v_14);
-              _mm256_storeu_si256((__m256i *)how_at, v_10);
-              _mm256_storeu_si256((__m256i *)(how_at + 160), v_11);
-              _mm256_storeu_si256((__m256i *)(how_at + 320), v_12);
-              _mm256_storeu_si256((__m256i *)(how_at + 480), v_3);
-              _mm256_storeu_si256((__m256i *)(how_at + 640), scale);
-              largest_at_2 += 32;
-              how_at += 32;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const __m256 factor = _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2)));
-              const __m256 lowest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 160)));
-              const __m256 highest =
-                  _mm256_castsi256_ps(_mm256_set1_epi32(tw_load_i32(how_at_2 + 320)));
-              const __m256i zero_point = _mm256_set1_epi32(tw_load_i32(how_at_2 + 480));
-              __m256i v = _mm256_setzero_si256();
-              const size_t steps = block / 32;
-              uint8_t* place = packed_at + 0 + r * 4;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                const __m256 x = _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)floats));
-                const __m256 x_2 =
-                    _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 32)));
-                const __m256 x_3 =
-                    _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 64)));
-                const __m256 x_4 =
-                    _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)(floats + 96)));
-                const __m256 v_2 = _mm256_mul_ps(x, factor);
-                const __m256 v_3 = _mm256_max_ps(v_2, lowest);
-                const __m256 v_4 = _mm256_min_ps(v_3, highest);
-                const __m256i v_5 = _mm256_cvtps_epi32(v_4);
-                const __m256i v_6 = _mm256_add_epi32(v_5, zero_point);
-                const __m256 v_7 = _mm256_mul_ps(x_2, factor);
-                const __m256 v_8 = _mm256_max_ps(v_7, lowest);
-                const __m256 v_9 = _mm256_min_ps(v_8, highest);
-                const __m256i v_10 = _mm256_cvtps_epi32(v_9);
-                const __m256i v_11 = _mm256_add_epi32(v_10, zero_point);
-                const __m256 v_12 = _mm256_mul_ps(x_3, factor);
-                const __m256 v_13 = _mm256_max_ps(v_12, lowest);
-                const __m256 v_14 = _mm256_min_ps(v_13, highest);
-                const __m256i v_15 = _mm256_cvtps_epi32(v_14);
-                const __m256i v_16 = _mm256_add_epi32(v_15, zero_point);
-                const __m256 v_17 = _mm256_mul_ps(x_4, factor);
-                const __m256 v_18 = _mm256_max_ps(v_17, lowest);
-                const __m256 v_19 = _mm256_min_ps(v_18, highest);
-                const __m256i v_20 = _mm256_cvtps_epi32(v_19);
-                const __m256i v_21 = _mm256_add_epi32(v_20, zero_point);
-                const __m256i v_22 = _mm256_packs_epi32(v_6, v_11);
-                const __m256i v_23 = _mm256_permute4x64_epi64(v_22, 216);
-                const __m256i v_24 = _mm256_packs_epi32(v_16, v_21);
-                const __m256i v_25 = _mm256_permute4x64_epi64(v_24, 216);
-                const __m256i v_26 = _mm256_packs_epi16(v_23, v_25);
-                const __m256i v_27 = _mm256_permute4x64_epi64(v_26, 216);
-                _mm256_storeu_si256((__m256i *)scratch, v_27);
-                const size_t stride = 2 * 4;
-                const size_t steps_2 = 32 / 16;
-                uint8_t* place_at = place;
-                uint8_t* scratch_at = scratch;
-                // group loop
-                for (size_t i_group = 0; i_group < steps_2; ++i_group) {
-                  memcpy(place_at, scratch_at, 4);
-                  uint8_t* to = place_at + stride;
-                  memcpy(to, scratch_at + 4, 4);
-                  to += stride;
-                  memcpy(to, scratch_at + 8, 4);
-                  to += stride;
-                  memcpy(to, scratch_at + 12, 4);
-                  place_at = to + stride;
-                  scratch_at += 16;
-                }
-                const __m256i v_28 = _mm256_add_epi32(v_6, v_11);
-                const __m256i v_29 = _mm256_add_epi32(v_16, v_21);
-                const __m256i v_30 = _mm256_add_epi32(v_28, v_29);
-                v = _mm256_add_epi32(v_30, v);
-                floats += 128;
-                place += 2 * 32;
-              }
-              const __m256i v_2 = _mm256_permute4x64_epi64(v, 78);
-              const __m256i v_3 = _mm256_add_epi32(v, v_2);
-              const __m256i v_4 = _mm256_unpacklo_epi64(v_3, v_3);
-              const __m256i v_5 = _mm256_unpackhi_epi64(v_3, v_3);
-              const __m256i v_6 = _mm256_add_epi32(v_4, v_5);
-              const __m256i v_7 = _mm256_unpacklo_epi32(v_6, v_6);
-              const __m256i v_8 = _mm256_unpacklo_epi64(v_7, v_7);
-              const __m256i v_9 = _mm256_unpackhi_epi64(v_7, v_7);
-              const __m256i v_10 = _mm256_add_epi32(v_8, v_9);
-              const __m256i v_11 = _mm256_mullo_epi32(v_10, sum_factor_2);
-              const __m256i kept = _mm256_add_epi32(v_11, sum_base);
-              _mm256_storeu_si256((__m256i *)lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 640);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              packed_at += behind_scales;
-              how_at_2 += 4;
-            }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
-          }
-          r += 1;
-        }
-        row += 2;
-        packed += packed_stride;
-      }
+      row += 2;
+      packed += packed_stride;
     }
   }
 }

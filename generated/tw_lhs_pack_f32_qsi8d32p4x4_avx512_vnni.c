@@ -57,7 +57,6 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
   uint8_t* const scratch = tw_hidden(scratch_memory);
   const size_t unusual_copies = args->sum_copies - 1 == 0 ? args->scale_copies - 1 : 1;
   const size_t unusual = args->block - 32 == 0 ? unusual_copies : 1;
-  const size_t s = args->block - 16;
   if (unusual == 0) {
     uint8_t* const largest = scratch + 320;
     uint8_t* const how = scratch + 512;
@@ -239,391 +238,210 @@ void tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
       packed += packed_stride;
     }
   } else {
-    if (s == 0) {
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 320;
-      uint8_t* const how = scratch + 512;
-      uint8_t* const lanes = scratch + 1472;
-      const size_t blocks = args->k / 16;
-      const size_t behind_data = 0 + 16 * 4;
-      const size_t behind_sums = behind_data + sum_copies * 4 * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4 * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
-      const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 4;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop: 4 per iteration
-      for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 4 ? left : 4;
-        uint8_t* const behind = packed + blocks * behind_scales;
-        if (rows != 4) {
-          memset(packed, 0, (size_t)(behind + 0 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const __m512i magnitude = _mm512_set1_epi32((int32_t)0x7fffffff);
-            const __m512 infinity = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
+    const size_t block = args->block;
+    const size_t sum_copies = args->sum_copies;
+    const size_t scale_copies = args->scale_copies;
+    uint8_t* const largest = scratch + 320;
+    uint8_t* const how = scratch + 512;
+    uint8_t* const lanes = scratch + 1472;
+    const size_t blocks = args->k / block;
+    const size_t behind_data = 0 + block * 4;
+    const size_t behind_sums = behind_data + sum_copies * 4 * 4;
+    const size_t behind_scales = behind_sums + scale_copies * 4 * 4;
+    const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
+    const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
+    const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
+    const size_t row_begin = args->row_begin;
+    const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
+    const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
+    const size_t packed_stride = args->packed_stride;
+    const size_t first_panel = row_begin / 4;
+    size_t row = row_begin;
+    uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
+    // panel loop: 4 per iteration
+    for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
+      const size_t left = row_end - row;
+      const size_t rows = left < 4 ? left : 4;
+      uint8_t* const behind = packed + blocks * behind_scales;
+      if (rows != 4) {
+        memset(packed, 0, (size_t)(behind + 0 - packed));
+      }
+      const uint8_t* const source = (const uint8_t*)args->source;
+      const size_t source_stride = args->source_stride;
+      size_t r = 0;
+      // row loop
+      for (size_t i_row = 0; i_row < rows; ++i_row) {
+        const uint8_t* floats = source + (row + r) * source_stride;
+        uint8_t* packed_at = packed;
+        size_t blocks_at = blocks;
+        // blocks loop: 32 per iteration
+        for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
+          const size_t count = blocks_at < 32 ? blocks_at : 32;
+          const __m512i magnitude = _mm512_set1_epi32((int32_t)0x7fffffff);
+          const __m512 infinity = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f800000));
+          const uint8_t* floats_at = floats;
+          uint8_t* largest_at = largest;
+          // range loop
+          for (size_t i_range = 0; i_range < count; ++i_range) {
+            __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
+            const size_t steps = block / 32;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m512i x = _mm512_loadu_si512((const void *)floats_at);
-              const __m512i v = _mm512_and_si512(x, magnitude);
-              const __m512 v_2 = _mm512_min_ps(_mm512_castsi512_ps(v), infinity);
-              const __m512i v_3 =
-                  _mm512_shuffle_i32x4(_mm512_castps_si512(v_2), _mm512_castps_si512(v_2), 78);
-              const __m512 v_4 = _mm512_max_ps(v_2, _mm512_castsi512_ps(v_3));
-              const __m512i v_5 =
-                  _mm512_shuffle_i32x4(_mm512_castps_si512(v_4), _mm512_castps_si512(v_4), 177);
-              const __m512i v_6 = _mm512_castps_si512(_mm512_max_ps(v_4, _mm512_castsi512_ps(v_5)));
-              const __m512i v_7 = _mm512_unpacklo_epi64(v_6, v_6);
-              const __m512i v_8 = _mm512_unpackhi_epi64(v_6, v_6);
-              const __m512i v_9 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_7),
-                  _mm512_castsi512_ps(v_8)));
-              const __m512i v_10 = _mm512_unpacklo_epi32(v_9, v_9);
-              const __m512i v_11 = _mm512_unpacklo_epi64(v_10, v_10);
-              const __m512i v_12 = _mm512_unpackhi_epi64(v_10, v_10);
-              const __m512 v_13 =
-                  _mm512_max_ps(_mm512_castsi512_ps(v_11), _mm512_castsi512_ps(v_12));
-              _mm512_storeu_si512((void *)largest_at, _mm512_castps_si512(v_13));
-              floats_at += 64;
-              largest_at += 4;
+              const __m512i x_2 = _mm512_loadu_si512((const void *)(floats_at + 64));
+              const __m512i v_2 = _mm512_and_si512(x, magnitude);
+              const __m512 v_3 = _mm512_min_ps(_mm512_castsi512_ps(v_2), infinity);
+              const __m512i v_4 = _mm512_and_si512(x_2, magnitude);
+              const __m512 v_5 = _mm512_min_ps(_mm512_castsi512_ps(v_4), infinity);
+              const __m512 v_6 = _mm512_max_ps(v_3, v_5);
+              v = _mm512_max_ps(v_6, v);
+              floats_at += 128;
             }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 16 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 16) {
-              const __m512i largest_2 = _mm512_loadu_si512((const void *)largest_at_2);
-              __m512i bits = _mm512_set1_epi32((int32_t)0x80800000);
-              const __m512i v = _mm512_add_epi32(largest_2, bits);
-              const __m512i finite = _mm512_srai_epi32(v, 31);
-              bits = _mm512_set1_epi32((int32_t)0xf2800000);
-              const __m512i v_2 = _mm512_add_epi32(largest_2, bits);
-              const __m512i small = _mm512_srai_epi32(v_2, 31);
-              const __m512i v_3 = _mm512_setzero_si512();
-              const __m512 bits_2 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
-              const __m512i v_4 =
-                  _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
-              const __m512i v_5 = _mm512_xor_si512(v_3, v_4);
-              const __m512i v_6 = _mm512_and_si512(v_5, small);
-              const __m512i factor = _mm512_xor_si512(v_4, v_6);
-              const __m512i v_7 =
-                  _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(largest_2), bits_2));
-              const __m512i v_8 = _mm512_xor_si512(v_3, v_7);
-              const __m512i v_9 = _mm512_and_si512(v_8, small);
-              __m512i scale = _mm512_xor_si512(v_7, v_9);
-              const __m512i v_10 = _mm512_and_si512(factor, finite);
-              bits = _mm512_set1_epi32((int32_t)0xc2fe0000);
-              const __m512i v_11 = _mm512_and_si512(bits, finite);
-              const __m512i v_12 = _mm512_and_si512(_mm512_castps_si512(bits_2), finite);
-              bits = _mm512_set1_epi32((int32_t)0x7fc00000);
-              const __m512i v_13 = _mm512_xor_si512(scale, bits);
-              const __m512i v_14 = _mm512_and_si512(v_13, finite);
-              scale = _mm512_xor_si512(bits, v_14);
-              _mm512_storeu_si512((void *)how_at, v_10);
-              _mm512_storeu_si512((void *)(how_at + 192), v_11);
-              _mm512_storeu_si512((void *)(how_at + 384), v_12);
-              _mm512_storeu_si512((void *)(how_at + 576), v_3);
-              _mm512_storeu_si512((void *)(how_at + 768), scale);
-              largest_at_2 += 64;
-              how_at += 64;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2)));
-              const __m512 lowest =
-                  _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2 + 192)));
-              const __m512 highest =
-                  _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2 + 384)));
-              const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(how_at_2 + 576));
+            const __m512i v_2 =
+                _mm512_shuffle_i32x4(_mm512_castps_si512(v), _mm512_castps_si512(v), 78);
+            const __m512 v_3 = _mm512_max_ps(v, _mm512_castsi512_ps(v_2));
+            const __m512i v_4 =
+                _mm512_shuffle_i32x4(_mm512_castps_si512(v_3), _mm512_castps_si512(v_3), 177);
+            const __m512i v_5 = _mm512_castps_si512(_mm512_max_ps(v_3, _mm512_castsi512_ps(v_4)));
+            const __m512i v_6 = _mm512_unpacklo_epi64(v_5, v_5);
+            const __m512i v_7 = _mm512_unpackhi_epi64(v_5, v_5);
+            const __m512i v_8 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_6),
+                _mm512_castsi512_ps(v_7)));
+            const __m512i v_9 = _mm512_unpacklo_epi32(v_8, v_8);
+            const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
+            const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
+            const __m512 v_12 = _mm512_max_ps(_mm512_castsi512_ps(v_10), _mm512_castsi512_ps(v_11));
+            _mm512_storeu_si512((void *)largest_at, _mm512_castps_si512(v_12));
+            largest_at += 4;
+          }
+          uint8_t* largest_at_2 = largest;
+          uint8_t* how_at = how;
+          // parameters loop: 16 per iteration
+          for (size_t i_parameters = 0; i_parameters < count; i_parameters += 16) {
+            const __m512i largest_2 = _mm512_loadu_si512((const void *)largest_at_2);
+            __m512i bits = _mm512_set1_epi32((int32_t)0x80800000);
+            const __m512i v = _mm512_add_epi32(largest_2, bits);
+            const __m512i finite = _mm512_srai_epi32(v, 31);
+            bits = _mm512_set1_epi32((int32_t)0xf2800000);
+            const __m512i v_2 = _mm512_add_epi32(largest_2, bits);
+            const __m512i small = _mm512_srai_epi32(v_2, 31);
+            const __m512i v_3 = _mm512_setzero_si512();
+            const __m512 bits_2 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
+            const __m512i v_4 =
+                _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
+            const __m512i v_5 = _mm512_xor_si512(v_3, v_4);
+            const __m512i v_6 = _mm512_and_si512(v_5, small);
+            const __m512i factor = _mm512_xor_si512(v_4, v_6);
+            const __m512i v_7 =
+                _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(largest_2), bits_2));
+            const __m512i v_8 = _mm512_xor_si512(v_3, v_7);
+            const __m512i v_9 = _mm512_and_si512(v_8, small);
+            __m512i scale = _mm512_xor_si512(v_7, v_9);
+            const __m512i v_10 = _mm512_and_si512(factor, finite);
+            bits = _mm512_set1_epi32((int32_t)0xc2fe0000);
+            const __m512i v_11 = _mm512_and_si512(bits, finite);
+            const __m512i v_12 = _mm512_and_si512(_mm512_castps_si512(bits_2), finite);
+            bits = _mm512_set1_epi32((int32_t)0x7fc00000);
+            const __m512i v_13 = _mm512_xor_si512(scale, bits);
+            const __m512i v_14 = _mm512_and_si512(v_13, finite);
+            scale = _mm512_xor_si512(bits, v_14);
+            _mm512_storeu_si512((void *)how_at, v_10);
+            _mm512_storeu_si512((void *)(how_at + 192), v_11);
+            _mm512_storeu_si512((void *)(how_at + 384), v_12);
+            _mm512_storeu_si512((void *)(how_at + 576), v_3);
+            _mm512_storeu_si512((void *)(how_at + 768), scale);
+            largest_at_2 += 64;
+            how_at += 64;
+          }
+          uint8_t* how_at_2 = how;
+          // block loop
+          for (size_t i_block = 0; i_block < count; ++i_block) {
+            const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2)));
+            const __m512 lowest =
+                _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2 + 192)));
+            const __m512 highest =
+                _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2 + 384)));
+            const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(how_at_2 + 576));
+            __m512i v = _mm512_setzero_si512();
+            const size_t steps = block / 32;
+            uint8_t* place = packed_at + 0 + r * 4;
+            // k loop
+            for (size_t i_k = 0; i_k < steps; ++i_k) {
               const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
-              const __m512 v = _mm512_mul_ps(x, factor);
-              const __m512 v_2 = _mm512_max_ps(v, lowest);
-              const __m512 v_3 = _mm512_min_ps(v_2, highest);
-              const __m512i v_4 = _mm512_cvtps_epi32(v_3);
-              const __m512i v_5 = _mm512_add_epi32(v_4, zero_point);
-              const __m128i v_6 = _mm512_cvtsepi32_epi8(v_5);
-              _mm_storeu_si128((__m128i *)scratch, v_6);
+              const __m512 x_2 =
+                  _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
+              const __m512 v_2 = _mm512_mul_ps(x, factor);
+              const __m512 v_3 = _mm512_max_ps(v_2, lowest);
+              const __m512 v_4 = _mm512_min_ps(v_3, highest);
+              const __m512i v_5 = _mm512_cvtps_epi32(v_4);
+              const __m512i v_6 = _mm512_add_epi32(v_5, zero_point);
+              const __m512 v_7 = _mm512_mul_ps(x_2, factor);
+              const __m512 v_8 = _mm512_max_ps(v_7, lowest);
+              const __m512 v_9 = _mm512_min_ps(v_8, highest);
+              const __m512i v_10 = _mm512_cvtps_epi32(v_9);
+              const __m512i v_11 = _mm512_add_epi32(v_10, zero_point);
+              const __m128i v_12 = _mm512_cvtsepi32_epi8(v_6);
+              _mm_storeu_si128((__m128i *)scratch, v_12);
+              const __m128i v_13 = _mm512_cvtsepi32_epi8(v_11);
+              _mm_storeu_si128((__m128i *)(scratch + 16), v_13);
               const size_t stride = 4 * 4;
-              const size_t steps = 16 / 16;
-              uint8_t* place = packed_at + 0 + r * 4;
+              const size_t steps_2 = 32 / 16;
+              uint8_t* place_at = place;
               uint8_t* scratch_at = scratch;
               // group loop
-              for (size_t i_group = 0; i_group < steps; ++i_group) {
-                memcpy(place, scratch_at, 4);
-                uint8_t* to = place + stride;
+              for (size_t i_group = 0; i_group < steps_2; ++i_group) {
+                memcpy(place_at, scratch_at, 4);
+                uint8_t* to = place_at + stride;
                 memcpy(to, scratch_at + 4, 4);
                 to += stride;
                 memcpy(to, scratch_at + 8, 4);
                 to += stride;
                 memcpy(to, scratch_at + 12, 4);
-                place = to + stride;
+                place_at = to + stride;
                 scratch_at += 16;
               }
-              const __m512i v_7 = _mm512_shuffle_i32x4(v_5, v_5, 78);
-              const __m512i v_8 = _mm512_add_epi32(v_5, v_7);
-              const __m512i v_9 = _mm512_shuffle_i32x4(v_8, v_8, 177);
-              const __m512i v_10 = _mm512_add_epi32(v_8, v_9);
-              const __m512i v_11 = _mm512_unpacklo_epi64(v_10, v_10);
-              const __m512i v_12 = _mm512_unpackhi_epi64(v_10, v_10);
-              const __m512i v_13 = _mm512_add_epi32(v_11, v_12);
-              const __m512i v_14 = _mm512_unpacklo_epi32(v_13, v_13);
-              const __m512i v_15 = _mm512_unpacklo_epi64(v_14, v_14);
-              const __m512i v_16 = _mm512_unpackhi_epi64(v_14, v_14);
-              const __m512i v_17 = _mm512_add_epi32(v_15, v_16);
-              const __m512i v_18 = _mm512_mullo_epi32(v_17, sum_factor_2);
-              const __m512i kept = _mm512_add_epi32(v_18, sum_base);
-              _mm512_storeu_si512((void *)lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 768);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              floats += 64;
-              packed_at += behind_scales;
-              how_at_2 += 4;
+              const __m512i v_14 = _mm512_add_epi32(v_6, v_11);
+              v = _mm512_add_epi32(v_14, v);
+              floats += 128;
+              place += 4 * 32;
             }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
+            const __m512i v_2 = _mm512_shuffle_i32x4(v, v, 78);
+            const __m512i v_3 = _mm512_add_epi32(v, v_2);
+            const __m512i v_4 = _mm512_shuffle_i32x4(v_3, v_3, 177);
+            const __m512i v_5 = _mm512_add_epi32(v_3, v_4);
+            const __m512i v_6 = _mm512_unpacklo_epi64(v_5, v_5);
+            const __m512i v_7 = _mm512_unpackhi_epi64(v_5, v_5);
+            const __m512i v_8 = _mm512_add_epi32(v_6, v_7);
+            const __m512i v_9 = _mm512_unpacklo_epi32(v_8, v_8);
+            const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
+            const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
+            const __m512i v_12 = _mm512_add_epi32(v_10, v_11);
+            const __m512i v_13 = _mm512_mullo_epi32(v_12, sum_factor_2);
+            const __m512i kept = _mm512_add_epi32(v_13, sum_base);
+            _mm512_storeu_si512((void *)lanes, kept);
+            size_t value = (uint32_t)tw_load_i32(lanes);
+            uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
+              tw_store_i32(copies, (int32_t)value);
+              copies += 4;
+            }
+            value = (uint32_t)tw_load_i32(how_at_2 + 768);
+            uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
+            // copy loop
+            for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
+              tw_store_i32(copies_2, (int32_t)value);
+              copies_2 += 4;
+            }
+            packed_at += behind_scales;
+            how_at_2 += 4;
           }
-          r += 1;
+          blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
         }
-        row += 4;
-        packed += packed_stride;
+        r += 1;
       }
-    } else {
-      const size_t block = args->block;
-      const size_t sum_copies = args->sum_copies;
-      const size_t scale_copies = args->scale_copies;
-      uint8_t* const largest = scratch + 320;
-      uint8_t* const how = scratch + 512;
-      uint8_t* const lanes = scratch + 1472;
-      const size_t blocks = args->k / block;
-      const size_t behind_data = 0 + block * 4;
-      const size_t behind_sums = behind_data + sum_copies * 4 * 4;
-      const size_t behind_scales = behind_sums + scale_copies * 4 * 4;
-      const uint8_t* const sum_factor = (const uint8_t*)&args->sum_factor;
-      const __m512i sum_factor_2 = _mm512_set1_epi32(tw_load_i32(sum_factor));
-      const __m512i sum_base = _mm512_set1_epi32(tw_load_i32(sum_factor + 4));
-      const size_t row_begin = args->row_begin;
-      const size_t row_end = args->row_end < args->rows ? args->row_end : args->rows;
-      const size_t rows_left = row_end > row_begin ? row_end - row_begin : 0;
-      const size_t packed_stride = args->packed_stride;
-      const size_t first_panel = row_begin / 4;
-      size_t row = row_begin;
-      uint8_t* packed = (uint8_t*)args->packed + first_panel * packed_stride;
-      // panel loop: 4 per iteration
-      for (size_t i_panel = 0; i_panel < rows_left; i_panel += 4) {
-        const size_t left = row_end - row;
-        const size_t rows = left < 4 ? left : 4;
-        uint8_t* const behind = packed + blocks * behind_scales;
-        if (rows != 4) {
-          memset(packed, 0, (size_t)(behind + 0 - packed));
-        }
-        const uint8_t* const source = (const uint8_t*)args->source;
-        const size_t source_stride = args->source_stride;
-        size_t r = 0;
-        // row loop
-        for (size_t i_row = 0; i_row < rows; ++i_row) {
-          const uint8_t* floats = source + (row + r) * source_stride;
-          uint8_t* packed_at = packed;
-          size_t blocks_at = blocks;
-          // blocks loop: 32 per iteration
-          for (size_t i_blocks = 0; i_blocks < blocks; i_blocks += 32) {
-            const size_t count = blocks_at < 32 ? blocks_at : 32;
-            const __m512i magnitude = _mm512_set1_epi32((int32_t)0x7fffffff);
-            const __m512 infinity = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x7f800000));
-            const uint8_t* floats_at = floats;
-            uint8_t* largest_at = largest;
-            // range loop
-            for (size_t i_range = 0; i_range < count; ++i_range) {
-              __m512 v = _mm512_castsi512_ps(_mm512_setzero_si512());
-              const size_t steps = block / 32;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                const __m512i x = _mm512_loadu_si512((const void *)floats_at);
-                const __m512i x_2 = _mm512_loadu_si512((const void *)(floats_at + 64));
-                const __m512i v_2 = _mm512_and_si512(x, magnitude);
-                const __m512 v_3 = _mm512_min_ps(_mm512_castsi512_ps(v_2), infinity);
-                const __m512i v_4 = _mm512_and_si512(x_2, magnitude);
-                const __m512 v_5 = _mm512_min_ps(_mm512_castsi512_ps(v_4), infinity);
-                const __m512 v_6 = _mm512_max_ps(v_3, v_5);
-                v = _mm512_max_ps(v_6, v);
-                floats_at += 128;
-              }
-              const __m512i v_2 =
-                  _mm512_shuffle_i32x4(_mm512_castps_si512(v), _mm512_castps_si512(v), 78);
-              const __m512 v_3 = _mm512_max_ps(v, _mm512_castsi512_ps(v_2));
-              const __m512i v_4 =
-                  _mm512_shuffle_i32x4(_mm512_castps_si512(v_3), _mm512_castps_si512(v_3), 177);
-              const __m512i v_5 = _mm512_castps_si512(_mm512_max_ps(v_3, _mm512_castsi512_ps(v_4)));
-              const __m512i v_6 = _mm512_unpacklo_epi64(v_5, v_5);
-              const __m512i v_7 = _mm512_unpackhi_epi64(v_5, v_5);
-              const __m512i v_8 = _mm512_castps_si512(_mm512_max_ps(_mm512_castsi512_ps(v_6),
-                  _mm512_castsi512_ps(v_7)));
-              const __m512i v_9 = _mm512_unpacklo_epi32(v_8, v_8);
-              const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
-              const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
-              const __m512 v_12 =
-                  _mm512_max_ps(_mm512_castsi512_ps(v_10), _mm512_castsi512_ps(v_11));
-              _mm512_storeu_si512((void *)largest_at, _mm512_castps_si512(v_12));
-              largest_at += 4;
-            }
-            uint8_t* largest_at_2 = largest;
-            uint8_t* how_at = how;
-            // parameters loop: 16 per iteration
-            for (size_t i_parameters = 0; i_parameters < count; i_parameters += 16) {
-              const __m512i largest_2 = _mm512_loadu_si512((const void *)largest_at_2);
-              __m512i bits = _mm512_set1_epi32((int32_t)0x80800000);
-              const __m512i v = _mm512_add_epi32(largest_2, bits);
-              const __m512i finite = _mm512_srai_epi32(v, 31);
-              bits = _mm512_set1_epi32((int32_t)0xf2800000);
-              const __m512i v_2 = _mm512_add_epi32(largest_2, bits);
-              const __m512i small = _mm512_srai_epi32(v_2, 31);
-              const __m512i v_3 = _mm512_setzero_si512();
-              const __m512 bits_2 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
-              const __m512i v_4 =
-                  _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
-              const __m512i v_5 = _mm512_xor_si512(v_3, v_4);
-              const __m512i v_6 = _mm512_and_si512(v_5, small);
-              const __m512i factor = _mm512_xor_si512(v_4, v_6);
-              const __m512i v_7 =
-                  _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(largest_2), bits_2));
-              const __m512i v_8 = _mm512_xor_si512(v_3, v_7);
-              const __m512i v_9 = _mm512_and_si512(v_8, small);
-              __m512i scale = _mm512_xor_si512(v_7, v_9);
-              const __m512i v_10 = _mm512_and_si512(factor, finite);
-              bits = _mm512_set1_epi32((int32_t)0xc2fe0000);
-              const __m512i v_11 = _mm512_and_si512(bits, finite);
-              const __m512i v_12 = _mm512_and_si512(_mm512_castps_si512(bits_2), finite);
-              bits = _mm512_set1_epi32((int32_t)0x7fc00000);
-              const __m512i v_13 = _mm512_xor_si512(scale, bits);
-              const __m512i v_14 = _mm512_and_si512(v_13, finite);
-              scale = _mm512_xor_si512(bits, v_14);
-              _mm512_storeu_si512((void *)how_at, v_10);
-              _mm512_storeu_si512((void *)(how_at + 192), v_11);
-              _mm512_storeu_si512((void *)(how_at + 384), v_12);
-              _mm512_storeu_si512((void *)(how_at + 576), v_3);
-              _mm512_storeu_si512((void *)(how_at + 768), scale);
-              largest_at_2 += 64;
-              how_at += 64;
-            }
-            uint8_t* how_at_2 = how;
-            // block loop
-            for (size_t i_block = 0; i_block < count; ++i_block) {
-              const __m512 factor = _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2)));
-              const __m512 lowest =
-                  _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2 + 192)));
-              const __m512 highest =
-                  _mm512_castsi512_ps(_mm512_set1_epi32(tw_load_i32(how_at_2 + 384)));
-              const __m512i zero_point = _mm512_set1_epi32(tw_load_i32(how_at_2 + 576));
-              __m512i v = _mm512_setzero_si512();
-              const size_t steps = block / 32;
-              uint8_t* place = packed_at + 0 + r * 4;
-              // k loop
-              for (size_t i_k = 0; i_k < steps; ++i_k) {
-                const __m512 x = _mm512_castsi512_ps(_mm512_loadu_si512((const void *)floats));
-                const __m512 x_2 =
-                    _mm512_castsi512_ps(_mm512_loadu_si512((const void *)(floats + 64)));
-                const __m512 v_2 = _mm512_mul_ps(x, factor);
-                const __m512 v_3 = _mm512_max_ps(v_2, lowest);
-                const __m512 v_4 = _mm512_min_ps(v_3, highest);
-                const __m512i v_5 = _mm512_cvtps_epi32(v_4);
-                const __m512i v_6 = _mm512_add_epi32(v_5, zero_point);
-                const __m512 v_7 = _mm512_mul_ps(x_2, factor);
-                const __m512 v_8 = _mm512_max_ps(v_7, lowest);
-                const __m512 v_9 = _mm512_min_ps(v_8, highest);
-                const __m512i v_10 = _mm512_cvtps_epi32(v_9);
-                const __m512i v_11 = _mm512_add_epi32(v_10, zero_point);
-                const __m128i v_12 = _mm512_cvtsepi32_epi8(v_6);
-                _mm_storeu_si128((__m128i *)scratch, v_12);
-                const __m128i v_13 = _mm512_cvtsepi32_epi8(v_11);
-                _mm_storeu_si128((__m128i *)(scratch + 16), v_13);
-                const size_t stride = 4 * 4;
-                const size_t steps_2 = 32 / 16;
-                uint8_t* place_at = place;
-                uint8_t* scratch_at = scratch;
-                // group loop
-                for (size_t i_group = 0; i_group < steps_2; ++i_group) {
-                  memcpy(place_at, scratch_at, 4);
-                  uint8_t* to = place_at + stride;
-                  memcpy(to, scratch_at + 4, 4);
-                  to += stride;
-                  memcpy(to, scratch_at + 8, 4);
-                  to += stride;
-                  memcpy(to, scratch_at + 12, 4);
-                  place_at = to + stride;
-                  scratch_at += 16;
-                }
-                const __m512i v_14 = _mm512_add_epi32(v_6, v_11);
-                v = _mm512_add_epi32(v_14, v);
-                floats += 128;
-                place += 4 * 32;
-              }
-              const __m512i v_2 = _mm512_shuffle_i32x4(v, v, 78);
-              const __m512i v_3 = _mm512_add_epi32(v, v_2);
-              const __m512i v_4 = _mm512_shuffle_i32x4(v_3, v_3, 177);
-              const __m512i v_5 = _mm512_add_epi32(v_3, v_4);
-              const __m512i v_6 = _mm512_unpacklo_epi64(v_5, v_5);
-              const __m512i v_7 = _mm512_unpackhi_epi64(v_5, v_5);
-              const __m512i v_8 = _mm512_add_epi32(v_6, v_7);
-              const __m512i v_9 = _mm512_unpacklo_epi32(v_8, v_8);
-              const __m512i v_10 = _mm512_unpacklo_epi64(v_9, v_9);
-              const __m512i v_11 = _mm512_unpackhi_epi64(v_9, v_9);
-              const __m512i v_12 = _mm512_add_epi32(v_10, v_11);
-              const __m512i v_13 = _mm512_mullo_epi32(v_12, sum_factor_2);
-              const __m512i kept = _mm512_add_epi32(v_13, sum_base);
-              _mm512_storeu_si512((void *)lanes, kept);
-              size_t value = (uint32_t)tw_load_i32(lanes);
-              uint8_t* copies = packed_at + behind_data + r * sum_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < sum_copies; ++i_copy) {
-                tw_store_i32(copies, (int32_t)value);
-                copies += 4;
-              }
-              value = (uint32_t)tw_load_i32(how_at_2 + 768);
-              uint8_t* copies_2 = packed_at + behind_sums + r * scale_copies * 4;
-              // copy loop
-              for (size_t i_copy = 0; i_copy < scale_copies; ++i_copy) {
-                tw_store_i32(copies_2, (int32_t)value);
-                copies_2 += 4;
-              }
-              packed_at += behind_scales;
-              how_at_2 += 4;
-            }
-            blocks_at = blocks_at > 32 ? blocks_at - 32 : 0;
-          }
-          r += 1;
-        }
-        row += 4;
-        packed += packed_stride;
-      }
+      row += 4;
+      packed += packed_stride;
     }
   }
 }

@@ -9,10 +9,14 @@
 namespace tw {
 namespace {
 
-constexpr int64_t usual_block = 32;  // what most weights have
-constexpr int64_t half_block = 16;   // the shortest
-constexpr int64_t at_once = 32;      // blocks whose parameters are found together
-constexpr int64_t plain_step = 4;    // values that ISAs without vectors take
+constexpr int64_t longest_step = 32;
+constexpr int64_t at_once = 32;    // blocks whose parameters are found together
+constexpr int64_t plain_step = 4;  // values that ISAs without vectors take
+
+/// Values that most weights' blocks have, or all that share this packer where those are shorter.
+int64_t usual_block(const Layout& layout) {
+  return std::min<int64_t>(layout.block, longest_step);
+}
 
 /// A number that is the caller's, or known.
 struct Number {
@@ -26,19 +30,17 @@ Number given(Builder& b, std::optional<int64_t> known, ArgField field) {
 
 class BlocksPacker {
  public:
-  /// Of blocks of so many values, if that is known; of usual_block with as many copies as the
-  /// layout says.
-  BlocksPacker(Builder& b, const Layout& layout, ElementType from, std::optional<int64_t> block,
-               Value memory)
+  /// `usual`: of usual_block() values, and of as many copies as the layout says.
+  BlocksPacker(Builder& b, const Layout& layout, ElementType from, bool usual, Value memory)
       : b_(b),
         layout_(layout),
         from_(from),
         by_rows_(!field_of(layout, FieldKind::scales).per_block),
-        step_(block == half_block ? half_block : usual_block) {
+        step_(usual_block(layout)) {
     const auto number = [&](int64_t known, ArgField field) {
-      return given(b, block == usual_block ? std::optional(known) : std::nullopt, field);
+      return given(b, usual ? std::optional(known) : std::nullopt, field);
     };
-    block_ = given(b, block, ArgField::pack_block);
+    block_ = number(step_, ArgField::pack_block);
     sum_copies_ = number(repeat_of(layout, FieldKind::sums), ArgField::pack_sum_copies);
     scale_copies_ = number(repeat_of(layout, FieldKind::scales), ArgField::pack_scale_copies);
     const Scratch scratch(b.isa(), layout);
@@ -71,7 +73,7 @@ class BlocksPacker {
     ScratchParts parts;
     int64_t codes, tail, largest, how, lanes;
     Scratch(const Isa& isa, const Layout& layout)
-        : codes(parts.add(usual_block * code_bytes(layout))),
+        : codes(parts.add(longest_step * code_bytes(layout))),
           tail(parts.add(4 * range_step(isa))),
           largest(parts.add(Parameters::stride(isa, at_once))),
           how(parts.add(Parameters::stride(isa, at_once) *
@@ -282,24 +284,18 @@ void lower_pack_lhs_blocks(Builder& b, const Layout& layout, ElementType from) {
   const auto differs = [&](ArgField field, int64_t usual) {
     return b.op(OpCode::isub, {b.arg(field), b.constant(usual)});
   };
-  const Value block = differs(ArgField::pack_block, usual_block);
+  const Value block = differs(ArgField::pack_block, usual_block(layout));
   const Value sums = differs(ArgField::pack_sum_copies, repeat_of(layout, FieldKind::sums));
   const Value scales = differs(ArgField::pack_scale_copies, repeat_of(layout, FieldKind::scales));
   const Value one = b.constant(1);
   const Value copies = choose(b, {sums, one, scales}, "unusual_copies");
   const Value unusual = choose(b, {block, one, copies}, "unusual");
-  const auto pack = [&](std::optional<int64_t> of) {
-    const BlocksPacker packer(b, layout, from, of, memory);
+  const auto pack = [&](bool usual) {
+    const BlocksPacker packer(b, layout, from, usual, memory);
     for_panels(b, layout, [&](const Panel& panel) { packer.pack(panel); });
   };
-  const Value is_half = differs(ArgField::pack_block, half_block);
   b.branch(
-      unusual, Compare::equal, b.constant(0), [&] { pack(usual_block); },
-      [&] {
-        b.branch(
-            is_half, Compare::equal, b.constant(0), [&] { pack(half_block); },
-            [&] { pack(std::nullopt); });
-      });
+      unusual, Compare::equal, b.constant(0), [&] { pack(true); }, [&] { pack(false); });
 }
 
 }  // namespace tw
