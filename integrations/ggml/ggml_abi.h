@@ -29,7 +29,8 @@ enum TensorType {
   type_q4_k = 12,
   type_q5_k = 13,
   type_q6_k = 14,
-  type_i32 = 26
+  type_i32 = 26,
+  type_bf16 = 30
 };
 
 struct Buffer;

@@ -21,6 +21,7 @@ namespace {
 constexpr WeightType kTypes[] = {
     {type_f32, "f32", "matmul_clamp_f32_f32_f32p", 0, 4, TW_NXK, "nxk"},
     {type_f16, "f16", "matmul_clamp_f32_f32_f16p", 0, 2, TW_NXK, "nxk"},
+    {type_bf16, "bf16", "matmul_clamp_f32_f32_bf16p", 0, 2, TW_NXK, "nxk"},
     {type_q4_0, "q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, 18, TW_Q4_0, "q4_0"},
     {type_q4_1, "q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, 20, TW_Q4_1, "q4_1"},
     {type_q5_0, "q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, 22, TW_Q5_0, "q5_0"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "integrations/ggml/buffer.h"
 #include "reference/ggml_blocks.h"
@@ -20,9 +21,10 @@ uint16_t random_half(std::mt19937& random) {
 /// Of one value where the type has no blocks.
 void set_block(std::mt19937& random, const WeightType& type, uint8_t* at) {
   const uint16_t half = random_half(random);
-  if (type.number == type_f32) {
-    const float value = test::half_value(half);
-    std::memcpy(at, &value, sizeof value);
+  if (type.number == type_f32 || type.number == type_bf16) {
+    const std::string name = type.number == type_f32 ? "f32" : "bf16";
+    const uint32_t bits = test::float_bits(name, test::rounded_to(name, test::half_value(half)));
+    std::memcpy(at, &bits, type.block_bytes);
     return;
   }
   for (size_t b = 0; b < type.block_bytes; ++b) at[b] = static_cast<uint8_t>(random());
@@ -96,8 +98,7 @@ std::vector<float> row_of(const OwnTensor& weights, size_t row) {
       uint8_t* at = &bytes[i / ggml->values * ggml->bytes];
       values[i] = value_of(*ggml, test::GgmlBlock(*ggml, at), i % ggml->values);
     } else {
-      const bool is_half = type.number == type_f16;
-      values[i] = is_half ? test::f16_value(start, i) : test::f32_value(start, i);
+      values[i] = test::find_source_reference(type.name)->value(start, i);
     }
   }
   return values;

@@ -153,7 +153,10 @@ void RandomRows::fill_floats(StoredType type, float size, std::vector<uint8_t>& 
   std::vector<float> floats(bell_);
   for (float& value : floats) value *= size;
   std::vector<uint16_t> halves;
-  for (const float value : floats) halves.push_back(test::half_bits(value));
+  const char* name = type == StoredType::bf16 ? "bf16" : "f16";
+  for (const float value : floats) {
+    halves.push_back(static_cast<uint16_t>(test::float_bits(name, test::rounded_to(name, value))));
+  }
   const size_t bytes = type == StoredType::f32 ? 4 : 2;
   uint64_t bits = 0;
   for (size_t i = 0; i < values.size() / bytes; ++i, bits >>= 12) {

@@ -21,7 +21,8 @@ enum class StoredType : uint32_t {
   q8_0 = 8,
   q4_k = 12,
   q5_k = 13,
-  q6_k = 14
+  q6_k = 14,
+  bf16 = 30
 };
 
 struct BlockType;

@@ -46,10 +46,10 @@ INSTANTIATE_TEST_SUITE_P(Types, Text,
                                          Case{"tiny", "q4_1", 15}, Case{"tiny-256", "q4_k", 15},
                                          Case{"tiny", "q5_0", 15}, Case{"tiny", "q5_1", 15},
                                          Case{"tiny-256", "q4_k_m", 15},
-                                         Case{"tiny-256", "q5_k_m", 15}, Case{"tiny", "f16", 15},
-                                         Case{"tiny", "f32", 15}, Case{"tiny-moe", "q4_0", 15},
-                                         Case{"tiny-moe", "q8_0", 15}, Case{"tiny-moe", "f16", 15},
-                                         Case{"tiny-moe", "f32", 15}),
+                                         Case{"tiny-256", "q5_k_m", 15}, Case{"tiny", "bf16", 15},
+                                         Case{"tiny", "f16", 15}, Case{"tiny", "f32", 15},
+                                         Case{"tiny-moe", "q4_0", 15}, Case{"tiny-moe", "q8_0", 15},
+                                         Case{"tiny-moe", "f16", 15}, Case{"tiny-moe", "f32", 15}),
                          [](const auto& info) {
                            std::string name = std::string(info.param.shape) + "_" + info.param.type;
                            name.erase(std::remove(name.begin(), name.end(), '-'), name.end());

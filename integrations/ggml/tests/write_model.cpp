@@ -50,6 +50,7 @@ const std::map<std::string, Types> types = {
     {"q6_k", {StoredType::q6_k}},
     {"q4_k_m", {StoredType::q4_k, StoredType::q6_k}},
     {"q5_k_m", {StoredType::q5_k, StoredType::q6_k}},
+    {"bf16", {StoredType::bf16}},
     {"f16", {StoredType::f16}},
     {"f32", {StoredType::f32}},
 };
@@ -64,11 +65,12 @@ bool has_more(uint32_t layer, uint32_t layers) {
 /// that `greedy` writes is at least a tenth of the logits' size ahead of the next one (542m: 0.06
 /// to 0.1), where rounding int8 activations moves it by 0.01 to 0.02.
 const std::map<std::string, uint64_t> seeds = {
-    {"tiny q4_1", 27},   {"tiny-256 q4_k", 17},   {"tiny q4_0", 24},      {"tiny q8_0", 7},
-    {"tiny f16", 18},    {"tiny f32", 18},        {"tiny-moe q4_0", 17},  {"tiny-moe q8_0", 25},
-    {"tiny-moe f16", 7}, {"tiny-moe f32", 7},     {"542m q4_0", 6},       {"542m q4_1", 11},
-    {"542m q4_k", 5},    {"542m q8_0", 58},       {"542m f16", 24},       {"tiny q5_0", 41},
-    {"tiny q5_1", 41},   {"tiny-256 q4_k_m", 32}, {"tiny-256 q5_k_m", 3}, {"542m q4_k_m", 170},
+    {"tiny q4_1", 27},     {"tiny-256 q4_k", 17}, {"tiny q4_0", 24},       {"tiny q8_0", 7},
+    {"tiny f16", 18},      {"tiny bf16", 18},     {"tiny f32", 18},        {"tiny-moe q4_0", 17},
+    {"tiny-moe q8_0", 25}, {"tiny-moe f16", 7},   {"tiny-moe f32", 7},     {"542m q4_0", 6},
+    {"542m q4_1", 11},     {"542m q4_k", 5},      {"542m q8_0", 58},       {"542m f16", 24},
+    {"tiny q5_0", 41},     {"tiny q5_1", 41},     {"tiny-256 q4_k_m", 32}, {"tiny-256 q5_k_m", 3},
+    {"542m q4_k_m", 170},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
@@ -278,9 +280,10 @@ int main(int argc, char** argv) {
   app.add_option("shape", shape, "tiny, tiny-256 (for types of super-blocks), tiny-moe or 542m")
       ->required()
       ->check(CLI::IsMember(tw::shapes));
-  app.add_option("type", type,
-                 "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, f16, f32, or "
-                 "llama-quantize's mixtures q4_k_m and q5_k_m")
+  app.add_option(
+         "type", type,
+         "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, bf16, f16, f32, or "
+         "llama-quantize's mixtures q4_k_m and q5_k_m")
       ->required()
       ->check(CLI::IsMember(tw::types));
   app.add_option("file", file, "the GGUF file")->required();
