@@ -70,7 +70,7 @@ const std::map<std::string, uint64_t> seeds = {
     {"tiny-moe q8_0", 25}, {"tiny-moe f16", 7},   {"tiny-moe f32", 7},     {"542m q4_0", 6},
     {"542m q4_1", 11},     {"542m q4_k", 5},      {"542m q8_0", 58},       {"542m f16", 24},
     {"tiny q5_0", 41},     {"tiny q5_1", 41},     {"tiny-256 q4_k_m", 32}, {"tiny-256 q5_k_m", 3},
-    {"542m q4_k_m", 170},
+    {"542m q4_k_m", 170},  {"542m q5_0", 48},     {"542m q5_1", 22},       {"542m q5_k_m", 24},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
