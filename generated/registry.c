@@ -23,12 +23,12 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7583da0b7de61005)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (432744ce48968a9e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (5ce2c3d6b92579e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
@@ -47870,7 +47870,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:19:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:20:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_295,
@@ -47897,7 +47897,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:21:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:22:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_290,
@@ -47924,7 +47924,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:23:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:24:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_295,
@@ -47951,7 +47951,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:25:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:26:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_299,
@@ -47978,7 +47978,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:27:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:28:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_300,
@@ -48005,7 +48005,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:29:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:30:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_307,
@@ -48032,7 +48032,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:31:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml:32:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_323,

@@ -8,9 +8,9 @@
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7583da0b7de61005)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (432744ce48968a9e)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // again  tilewright generate
 

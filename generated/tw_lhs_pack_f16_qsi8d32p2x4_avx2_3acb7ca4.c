@@ -5,7 +5,7 @@
 // into lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (3acb7ca4bebc01f4)
 //          | 16 x k bits of codes | 2 i32 x sums a block | 2 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (5ce2c3d6b92579e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

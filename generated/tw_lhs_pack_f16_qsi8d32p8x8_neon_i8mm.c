@@ -21,7 +21,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7583da0b7de61005)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate

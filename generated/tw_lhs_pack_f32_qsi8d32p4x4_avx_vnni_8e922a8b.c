@@ -5,7 +5,7 @@
 // into lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b] (8e922a8be16f752a)
 //          | 32 x k bits of codes | 4 i32 x sums a block | 4 f32 x scales a block |
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (5ce2c3d6b92579e8)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

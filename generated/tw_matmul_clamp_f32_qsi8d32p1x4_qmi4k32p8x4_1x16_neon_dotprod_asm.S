@@ -8,7 +8,7 @@
 //     | 8 f16 x scale_steps | 8 f16 x minimum_steps | 32 x k bits of codes | 8 i8 x scales a block | 8 i8 x minimums a block | 8 f32 x bias |
 // tile 1 x 16: needs 29 vector registers on neon_dotprod (4 accumulators + 22 operands + 2 masks + 1 other), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (7583da0b7de61005)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -16,6 +16,17 @@ int64_t plane_bytes(const Layout& layout, int64_t columns) {
   return columns * layout.order.kr / top_order(layout).vectors;
 }
 
+/// 2^(bits * number), of a number below `count`, a power of two.
+Value power(Builder& b, Value number, int64_t bits, int64_t count) {
+  Value product = b.constant(1);
+  for (int64_t bit = 1; bit < count; bit *= 2) {
+    const Value set = b.op(OpCode::iand_imm, {number}, {.imm = bit});
+    const Value factor = choose(b, {set, b.constant(int64_t{1} << (bits * bit)), b.constant(1)});
+    product = b.op(OpCode::imul, {product, factor}, {}, "power");
+  }
+  return product;
+}
+
 }  // namespace
 
 bool can_move_tops(const Layout& layout, const Source& source, const Isa& isa, int64_t k) {
@@ -52,21 +63,6 @@ void TopsPacker::pack(Value from, Value stride, Value to, int64_t k) const {
                               b_.add(at[1], plane_bytes(layout_, lanes), "to")};
   });
 }
-
-namespace {
-
-/// 2^(bits * number), of a number below `count`, a power of two.
-Value power(Builder& b, Value number, int64_t bits, int64_t count) {
-  Value product = b.constant(1);
-  for (int64_t bit = 1; bit < count; bit *= 2) {
-    const Value set = b.op(OpCode::iand_imm, {number}, {.imm = bit});
-    const Value factor = choose(b, {set, b.constant(int64_t{1} << (bits * bit)), b.constant(1)});
-    product = b.op(OpCode::imul, {product, factor}, {}, "power");
-  }
-  return product;
-}
-
-}  // namespace
 
 void put_tops(const Given& given, const Layout& layout, const Source& source, Value from, Value to,
               Value column, int64_t k) {
