@@ -210,19 +210,43 @@ std::string print_depthwise(const KernelEntry& kernel, const Names& names) {
       window.height, window.width, window.stride, print_kernel(kernel, names));
 }
 
-/// Of products of matrices, or of depthwise convolutions.
-std::string print_kernels(const Registry& registry, const Names& names, Operation operation) {
-  const bool depthwise = operation == Operation::depthwise;
+std::string print_attention(const KernelEntry& kernel, const Names& names) {
+  const Stage stage = kernel.variant->stage;
+  const char* text = stage == Stage::scores    ? "SCORES"
+                     : stage == Stage::weights ? "WEIGHTS"
+                                               : "VALUES";
+  return fmt::format(
+      "    {{\n"
+      "        .stage = TW_ATTENTION_{},\n"
+      "        .kernel =\n"
+      "{}"
+      "    }},\n",
+      text, print_kernel(kernel, names));
+}
+
+/// Of one operation: the rows' type, the array's name, and a row.
+struct KernelRows {
+  Operation operation;
+  const char* type;
+  const char* array;
+  std::string (*print)(const KernelEntry& kernel, const Names& names);
+};
+
+constexpr KernelRows kernel_rows[] = {
+    {Operation::matmul, "tw_kernel", "tw_generated_kernel", print_kernel},
+    {Operation::depthwise, "tw_depthwise_kernel", "tw_generated_depthwise_kernel", print_depthwise},
+    {Operation::attention, "tw_attention_kernel", "tw_generated_attention_kernel", print_attention},
+};
+
+std::string print_kernels(const Registry& registry, const Names& names, const KernelRows& its) {
   std::string rows;
   size_t count = 0;
   for (const KernelEntry& kernel : registry.kernels) {
-    if (kernel.variant->family.operation != operation) continue;
-    rows += depthwise ? print_depthwise(kernel, names) : print_kernel(kernel, names);
+    if (kernel.variant->family.operation != its.operation) continue;
+    rows += its.print(kernel, names);
     ++count;
   }
-  return depthwise
-             ? print_array("tw_depthwise_kernel", "tw_generated_depthwise_kernel", rows, count)
-             : print_array("tw_kernel", "tw_generated_kernel", rows, count);
+  return print_array(its.type, its.array, rows, count);
 }
 
 /// A packer's name, and what it is told of the layout where it serves several.
@@ -367,8 +391,7 @@ std::string print_registry(const Registry& registry) {
   }
   const std::string source_rows = print_sources(axes);
   text += axes.lists() + "\n" + layouts;
-  text += print_kernels(registry, names, Operation::matmul) + "\n";
-  text += print_kernels(registry, names, Operation::depthwise) + "\n";
+  for (const KernelRows& its : kernel_rows) text += print_kernels(registry, names, its) + "\n";
   std::string rows;
   for (const PackerEntry& packer : registry.packers) rows += print_packer(packer, names);
   text += print_array("tw_packer", "tw_generated_packer", rows, registry.packers.size()) + "\n";

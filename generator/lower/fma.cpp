@@ -188,13 +188,15 @@ class Fma : public Multiplier {
 
 }  // namespace
 
-Value multiply_add(const Tile1& t, Value weights, Value a, Value sum) {
+Value multiply_add(Builder& b, Value x, Value a, Value sum, const std::string& name, Role role) {
   // In portable C a fused operation may be a call of the C library: there the product is rounded.
-  if (t.b.isa().can_print_assembly) {
-    return t.b.op(OpCode::fma, {weights, a, sum}, {}, "acc", Role::accumulator);
-  }
-  const Value product = t.b.op(OpCode::fmul, {weights, a}, {}, "product", Role::operand);
-  return t.b.op(OpCode::fadd, {sum, product}, {}, "acc", Role::accumulator);
+  if (b.isa().can_print_assembly) return b.op(OpCode::fma, {x, a, sum}, {}, name, role);
+  const Value product = b.op(OpCode::fmul, {x, a}, {}, "product", Role::operand);
+  return b.op(OpCode::fadd, {sum, product}, {}, name, role);
+}
+
+Value multiply_add(const Tile1& t, Value weights, Value a, Value sum) {
+  return multiply_add(t.b, weights, a, sum, "acc", Role::accumulator);
 }
 
 int64_t fma_depth(const Variant& v) {

@@ -350,6 +350,7 @@ class KernelWriter {
 
 Program lower(const Variant& variant) {
   if (variant.window.height != 0) return lower_depthwise(variant);
+  if (variant.stage != Stage::none) return lower_attention(variant);
   check_tile(variant);
   check_knobs(variant);
   return KernelWriter(variant).write();

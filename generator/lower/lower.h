@@ -12,5 +12,7 @@ namespace tw {
 Program lower(const Variant& variant);
 /// The same of a depthwise convolution, which lower() calls.
 Program lower_depthwise(const Variant& variant);
+/// Likewise of a stage of attention.
+Program lower_attention(const Variant& variant);
 
 }  // namespace tw

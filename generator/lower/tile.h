@@ -217,7 +217,9 @@ std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
-/// sum + weights * a of floats, rounded once, or in portable C twice.
+/// sum + x * a of floats, rounded once, or in portable C twice.
+Value multiply_add(Builder& b, Value x, Value a, Value sum, const std::string& name, Role role);
+/// The same of a tile's accumulators.
 Value multiply_add(const Tile1& t, Value weights, Value a, Value sum);
 /// For floats: sums are f32. `depth`: values of k in a group.
 std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);

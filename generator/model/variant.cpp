@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/attention.h"
 #include "model/depthwise.h"
 
 namespace tw {
@@ -40,6 +41,10 @@ std::string_view name(Prefetch prefetch) {
 }
 
 std::string family_name(const Family& family) {
+  if (family.operation == Operation::attention) {
+    return fmt::format("attention_{}_{}_{}", output_name(family.dst), family.lhs->name,
+                       family.rhs->name);
+  }
   const bool depthwise = family.operation == Operation::depthwise;
   const bool packed = !depthwise && is_packed(*family.lhs, family.sums);
   return fmt::format("{}_{}{}_{}p", operation_name(family.dst, family.accumulate, family.operation),
@@ -129,11 +134,12 @@ std::string text_of(const Variant& v, const std::string& blocks) {
 
 std::string Variant::name() const {
   if (window.height != 0) return depthwise_name(*this);
+  if (stage != Stage::none) return attention_name(*this);
   return text_of(*this, block_suffix(rhs, *family.rhs));
 }
 
 std::string Variant::code_name() const {
-  if (window.height != 0) return depthwise_name(*this);
+  if (window.height != 0 || stage != Stage::none) return name();
   return text_of(*this, block_suffix(rhs, *family.rhs, BlockLength::any_long));
 }
 

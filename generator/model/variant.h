@@ -62,9 +62,13 @@ struct Window {
   int stride = 1;
 };
 
+/// What a kernel of attention does with a block of positions (model/attention.h).
+enum class Stage { none, scores, weights, values };
+
 struct Variant {
   Family family;
   Window window;  ///< its outputs are pixels (m) by channels (n), its depth k the taps
+  Stage stage = Stage::none;
   LayoutStyle style = LayoutStyle::own;
   Layout lhs;
   Layout rhs;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "model/attention.h"
 #include "model/depthwise.h"
 #include "pipeline/kernel_names.h"
 
@@ -49,9 +50,11 @@ std::vector<const Isa*> isas_of(const Variants& variants) {
   return isas;
 }
 
-std::string depthwise_reason(const Family& family, const Isa& isa) {
+/// Of operations that are no products of matrices.
+std::string reason_of(LayoutPair (*layouts)(const Family&, const Isa&), const Family& family,
+                      const Isa& isa) {
   try {
-    depthwise_layouts(family, isa);
+    layouts(family, isa);
     return "its instructions could do it; no spec asks for that";
   } catch (const std::invalid_argument& error) {
     return error.what();
@@ -60,7 +63,8 @@ std::string depthwise_reason(const Family& family, const Isa& isa) {
 
 /// Why specs have no kernels of this family there: from what choosing layouts says of it.
 std::string reason(const Family& family, const Isa& isa) {
-  if (family.operation == Operation::depthwise) return depthwise_reason(family, isa);
+  if (family.operation == Operation::depthwise) return reason_of(depthwise_layouts, family, isa);
+  if (family.operation == Operation::attention) return reason_of(attention_layouts, family, isa);
   std::string of_technique;
   for (const Technique technique : techniques) {
     try {
@@ -140,6 +144,7 @@ class Matrix {
     if (any([](const Variant* v) { return prints_intrinsics(*v); })) text += 'C';
     if (any([](const Variant* v) { return prints_assembly(*v); })) text += 'A';
     if (any([](const Variant* v) { return v->tile.m == Length{1}; })) text += '1';
+    if (family.rhs_from.empty()) return text;  // nothing is packed
     return text + packers_letter(found, isa, packers_);
   }
 

@@ -46,17 +46,6 @@ std::vector<Window> read_windows(const YamlNode& entry) {
   return windows;
 }
 
-std::vector<Tile> read_tiles(const YamlNode& node) {
-  node.expect_keys({"m", "n"});
-  std::vector<Tile> tiles;
-  for (const YamlNode* m : alternatives(node.at("m"))) {
-    for (const YamlNode* n : alternatives(node.at("n"))) {
-      tiles.push_back({read_tile_m(*m), read_tile_n(*n)});
-    }
-  }
-  return tiles;
-}
-
 LayoutPair layouts_of(const Family& family, const Isa& isa, const YamlNode& isa_node) {
   try {
     return depthwise_layouts(family, isa);

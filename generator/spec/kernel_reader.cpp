@@ -394,6 +394,17 @@ Length read_tile_n(const YamlNode& node) {
   return length_up_to(node, most_columns);
 }
 
+std::vector<Tile> read_tiles(const YamlNode& node) {
+  node.expect_keys({"m", "n"});
+  std::vector<Tile> tiles;
+  for (const YamlNode* m : alternatives(node.at("m"))) {
+    for (const YamlNode* n : alternatives(node.at("n"))) {
+      tiles.push_back({read_tile_m(*m), read_tile_n(*n)});
+    }
+  }
+  return tiles;
+}
+
 std::vector<const YamlNode*> alternatives(const YamlNode& node) {
   std::vector<const YamlNode*> values = node.one_or_more();
   std::set<std::string> seen;

@@ -22,6 +22,8 @@ ElementType read_output(const YamlNode& node);
 /// A tile's rows and its columns.
 Length read_tile_m(const YamlNode& node);
 Length read_tile_n(const YamlNode& node);
+/// All pairs of them: `tile: {m: [1, 4], n: 8}`.
+std::vector<Tile> read_tiles(const YamlNode& node);
 /// `print:` which of intrinsics and assembly; all that there are where the entry does not say.
 void read_printers(const YamlNode& entry, const Isa& isa, Variant& variant);
 /// `spills:` what compiling the intrinsics has shown: `none`, or compilers.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/sources.h"
+#include "spec/attention_reader.h"
 #include "spec/depthwise_reader.h"
 #include "spec/kernel_reader.h"
 
@@ -59,20 +60,22 @@ Family read_family(const YamlNode& root) {
   const YamlNode& name_node = root.at("family");
   family.name = name_node.text();
   const bool depthwise = family.name.starts_with("dwconv_");
+  const bool attention = family.name.starts_with("attention_");
   if (depthwise) family.operation = Operation::depthwise;
+  if (attention) family.operation = Operation::attention;
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
-  rhs.expect_keys({"format", "from"});
+  attention ? rhs.expect_keys({"format"}) : rhs.expect_keys({"format", "from"});
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
-  const bool alone = depthwise || is_static(*family.lhs);
+  const bool alone = depthwise || attention || is_static(*family.lhs);
   alone ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
   const bool as_they_are = !family.lhs->quantized_on_the_fly && lhs.find("from") == nullptr;
-  if (!depthwise) {  // whose pixels nothing packs
+  if (!depthwise && !attention) {  // whose rows nothing packs
     family.lhs_from =
         as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
   }
-  family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
+  if (!attention) family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
   family.dst = read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
   if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);
@@ -125,7 +128,9 @@ std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& is
   root.expect_keys({"family", "lhs", "rhs", "dst", "accumulate", "sums", "kernels"});
   const Family family = read_family(root);
   std::vector<Variant> variants;
-  const auto read = family.operation == Operation::depthwise ? read_depthwise_kernel : read_kernel;
+  const auto read = family.operation == Operation::depthwise   ? read_depthwise_kernel
+                    : family.operation == Operation::attention ? read_attention_kernel
+                                                               : read_kernel;
   for (const YamlNode& entry : root.at("kernels").items()) read(entry, family, isas, variants);
   // Families stand together, the one that the file is named after first.
   std::stable_sort(variants.begin(), variants.end(), [&](const Variant& a, const Variant& b) {
@@ -136,7 +141,7 @@ std::vector<Variant> read_spec(const std::filesystem::path& file, IsaLibrary& is
     return place(a.family) < place(b.family);
   });
   check_unique(variants);
-  if (!variants.empty()) check_sources(root, family, variants);
+  if (!family.rhs_from.empty() && !variants.empty()) check_sources(root, family, variants);
   return variants;
 }
 

@@ -275,6 +275,8 @@ const size_t tw_generated_kernel_count =
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {{}};
 const size_t tw_generated_depthwise_kernel_count = 0;
+const tw_attention_kernel tw_generated_attention_kernels[] = {{}};
+const size_t tw_generated_attention_kernel_count = 0;
 
 const tw_packer tw_generated_packers[] = {
     {"lhs1", "lhs", "f32", "scalar", lhs_packer<1>, 0, &kLhs1, 0, 1},

@@ -39,7 +39,9 @@ inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
     if (isas.count(variant.isa->name) == 0) continue;
     const Family& family = variant.family;
     const std::string operands =
-        std::string(family.operation == Operation::depthwise ? "depthwise " : "") +
+        std::string(family.operation == Operation::depthwise   ? "depthwise "
+                    : family.operation == Operation::attention ? "attention "
+                                                               : "") +
         std::string(family.lhs->name) + " " + std::string(family.rhs->name);
     const bool new_operands = seen.emplace(operands, variant.isa->name).second;
     const std::string output = std::string(name(family.dst)) + (family.accumulate ? " added" : "");

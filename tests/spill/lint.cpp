@@ -125,6 +125,9 @@ int lint(const Levels& levels) {
   for (size_t i = 0; i < tw_generated_depthwise_kernel_count; ++i) {
     add(tw_generated_depthwise_kernels[i].kernel);
   }
+  for (size_t i = 0; i < tw_generated_attention_kernel_count; ++i) {
+    add(tw_generated_attention_kernels[i].kernel);
+  }
   std::printf(
       "Hot loops of compiled intrinsics: instructions, multiplications, vector stores to "
       "and loads from the\nstack; for each of");

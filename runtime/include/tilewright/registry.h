@@ -193,6 +193,32 @@ typedef struct tw_depthwise_kernel {
   tw_kernel kernel;
 } tw_depthwise_kernel;
 
+/* Attention takes three kernels for a block of positions of one head of K and V and the m rows of
+ * queries that share it. Numbers of vectors are those of the kernels' ISA, whose lanes (tile_n of
+ * TW_ATTENTION_WEIGHTS) divide the sizes of heads. Rows of scores, which become weights, are the
+ * caller's scratch, and so is what stands in front of each: a state of three vectors, which are its
+ * largest score, the same in all lanes; the sum of its weights, which is what the lanes add up to;
+ * and what the latest block multiplied earlier sums by. It begins with a finite largest score
+ * (-FLT_MAX) and a sum of 0. */
+typedef enum tw_attention_stage {
+  /* dst[row][position] = sum over k values of lhs[row] (f32) * rhs[position], where rhs_stride is
+   * bytes from position to position. n positions, of which none beyond is read; rows of dst are
+   * written up to the next multiple of tile_n. */
+  TW_ATTENTION_SCORES = 1,
+  /* dst[row] are a state and n scores, which become weights: exp(score + slope * mask - largest of
+   * the row so far). Whole vectors: behind n scores stand others, -infinity. lhs: rows of the mask,
+   * of flags 1 f16 and of flags 2 f32, as long; flags 0: there is none. min: the slope. */
+  TW_ATTENTION_WEIGHTS,
+  /* dst[row][column] = dst[row][column] * the state's third vector + sum over k positions of
+   * weight[row][position] * rhs[position][column]. n columns; lhs[row]: the state and weights. */
+  TW_ATTENTION_VALUES
+} tw_attention_stage;
+
+typedef struct tw_attention_kernel {
+  tw_attention_stage stage;
+  tw_kernel kernel; /* rhs->type: what K and V hold */
+} tw_attention_kernel;
+
 /* A packer has a row for each layout that it can be told to pack into. */
 typedef struct tw_packer {
   const char* name;
@@ -232,6 +258,8 @@ extern const tw_kernel tw_generated_kernels[];
 extern const size_t tw_generated_kernel_count;
 extern const tw_depthwise_kernel tw_generated_depthwise_kernels[];
 extern const size_t tw_generated_depthwise_kernel_count;
+extern const tw_attention_kernel tw_generated_attention_kernels[];
+extern const size_t tw_generated_attention_kernel_count;
 extern const tw_packer tw_generated_packers[];
 extern const size_t tw_generated_packer_count;
 extern const tw_source tw_generated_sources[];

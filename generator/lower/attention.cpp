@@ -1,0 +1,330 @@
+// Stages of attention (model/attention.h): K and V are read where they lie, row by row.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "lower/across.h"
+#include "lower/exponential.h"
+#include "lower/lower.h"
+#include "lower/tile.h"
+#include "lower/widen.h"
+#include "model/attention.h"
+
+namespace tw {
+namespace {
+
+using Values = std::vector<Value>;
+
+/// What a row keeps from block to block in front of its scores, a vector each: the largest score,
+/// the sum of weights (its lanes are to be added up), and what the last block multiplied earlier
+/// sums by.
+constexpr int64_t state_vectors = 3;
+
+/// tw_args.flags of weights: what the mask holds.
+constexpr int64_t no_mask = 0;
+constexpr int64_t mask_of_f16 = 1;
+
+class AttentionWriter {
+ public:
+  explicit AttentionWriter(const Variant& v)
+      : v_(v), b_(v.code_name(), *v.isa), vector_(v.isa->vector_bytes), lanes_(vector_.fixed / 4) {}
+
+  Program write() {
+    switch (v_.stage) {
+      case Stage::scores:
+        rows_by_halves([&](const Values& p, int64_t rows) { return scores(p, rows); });
+        break;
+      case Stage::weights:
+        weights();
+        break;
+      case Stage::values:
+        rows_by_halves([&](const Values& p, int64_t rows) { return values(p, rows); });
+        break;
+      case Stage::none:
+        break;
+    }
+    return b_.finish();
+  }
+
+ private:
+  // ---- what stages share ----
+
+  [[nodiscard]] int shift() const { return std::countr_zero(static_cast<uint64_t>(lanes_)); }
+
+  Value offset(Value pointer, Value bytes, const std::string& name) {
+    return b_.op(OpCode::iadd, {pointer, bytes}, {}, name, Role::address);
+  }
+
+  /// `count` rows from there on.
+  Values rows_from(Value first, Value stride, int64_t count, const std::string& name) {
+    Values rows = {first};
+    while (static_cast<int64_t>(rows.size()) < count) {
+      rows.push_back(offset(rows.back(), stride, fmt::format("{}_{}", name, rows.size())));
+    }
+    return rows;
+  }
+
+  /// Tiles of all rows that fill whole ones, then one of half as many where those are left, down
+  /// to one row. Carried: lhs and dst.
+  template <typename Body>
+  void rows_by_halves(const Body& body) {
+    Values carried = {b_.arg(ArgField::lhs), b_.arg(ArgField::dst)};
+    for (int64_t rows = v_.tile.m.fixed; rows >= 1; rows /= 2) {
+      const int bit = std::countr_zero(static_cast<uint64_t>(rows));
+      Value count = b_.op(OpCode::ishr, {b_.arg(ArgField::m)}, {.imm = bit});
+      if (rows != v_.tile.m.fixed) count = b_.op(OpCode::iand_imm, {count}, {.imm = 1});
+      carried = b_.loop(fmt::format("rows_{}", rows), count, carried,
+                        [&](const Values& p) { return body(p, rows); });
+    }
+  }
+
+  Values next_rows(const Values& p, int64_t rows) {
+    const auto after = [&](Value at, ArgField stride) {
+      return offset(at, b_.op(OpCode::imul, {b_.arg(stride), b_.constant(rows)}), "row");
+    };
+    return {after(p[0], ArgField::lhs_stride), after(p[1], ArgField::dst_stride)};
+  }
+
+  /// A vector of K, of V or of the mask as f32.
+  Value load_wide(Value at, Length at_bytes, ElementType type, const std::string& name) {
+    const Value raw =
+        b_.op(OpCode::load, {at}, {.offset = at_bytes, .bytes = lanes_bytes(b_.isa(), type)}, name,
+              Role::operand);
+    return widened(b_, raw, type, name, Role::operand);
+  }
+
+  Value load(Value at, Length at_bytes, const std::string& name, Role role = Role::operand) {
+    return b_.op(OpCode::load, {at}, {.offset = at_bytes}, name, role);
+  }
+
+  Values zeros(int64_t count) {
+    Values all;
+    for (int64_t i = 0; i < count; ++i) {
+      all.push_back(b_.op(OpCode::zero, {}, {}, "acc", Role::accumulator));
+    }
+    return all;
+  }
+
+  // ---- scores: rows of queries by positions ----
+
+  Values scores(const Values& p, int64_t rows) {
+    const Value n = b_.arg(ArgField::n);
+    const int64_t tile = v_.tile.n.fixed;
+    const Values queries = rows_from(p[0], b_.arg(ArgField::lhs_stride), rows, "q");
+    const Values outs = rows_from(p[1], b_.arg(ArgField::dst_stride), rows, "out");
+    const auto body = [&](const Values& q) {
+      const Values done = score_tile(queries, q[0], q[1], rows);
+      for (int64_t r = 0; r < rows; ++r) {
+        const Values mine(done.begin() + r * tile, done.begin() + (r + 1) * tile);
+        store_scores(offset(outs[static_cast<size_t>(r)], q[2], "out"), mine);
+      }
+      const Value step = b_.op(OpCode::imul, {b_.arg(ArgField::rhs_stride), b_.constant(tile)});
+      return Values{b_.op(OpCode::isub_sat, {q[0], b_.constant(tile)}), offset(q[1], step, "k"),
+                    b_.add(q[2], tile * 4)};
+    };
+    b_.stepped_loop("positions", n, tile, {n, b_.arg(ArgField::rhs), b_.constant(0)}, body);
+    return next_rows(p, rows);
+  }
+
+  /// Vectors of which each sums up to a score, row by row. Positions beyond n repeat the last one.
+  Values score_tile(const Values& queries, Value left, Value first, int64_t rows) {
+    const int64_t tile = v_.tile.n.fixed;
+    const Length bytes = lanes_bytes(b_.isa(), v_.rhs.element);
+    Values carried = queries;
+    const Values keys =
+        clamped_pointers(b_, first, b_.arg(ArgField::rhs_stride), left, 1, tile, "k");
+    carried.insert(carried.end(), keys.begin(), keys.end());
+    const auto sums_at = static_cast<std::ptrdiff_t>(carried.size());
+    const Values none = zeros(rows * tile);
+    carried.insert(carried.end(), none.begin(), none.end());
+    const Value steps = b_.op(OpCode::ishr, {b_.arg(ArgField::k)}, {.imm = shift()});
+    const auto step = [&](Values all) {
+      Values q;
+      for (int64_t r = 0; r < rows; ++r) {
+        Value& at = all[static_cast<size_t>(r)];
+        q.push_back(load(at, 0, "q"));
+        at = b_.add(at, vector_);
+      }
+      for (int64_t i = 0; i < tile; ++i) {
+        Value& at = all[static_cast<size_t>(rows + i)];
+        const Value key = load_wide(at, 0, v_.rhs.element, "k");
+        at = b_.add(at, bytes);
+        for (int64_t r = 0; r < rows; ++r) {
+          Value& sum = all[static_cast<size_t>(sums_at + r * tile + i)];
+          sum = multiply_add(b_, key, q[static_cast<size_t>(r)], sum, "acc", Role::accumulator);
+        }
+      }
+      return all;
+    };
+    carried = b_.hot_loop("k", steps, carried, rows * tile * lanes_, step);
+    return {carried.begin() + sums_at, carried.end()};
+  }
+
+  void store_scores(Value at, const Values& sums) {
+    const Values done = across(b_, sums, OpCode::fadd);
+    const auto count = static_cast<int64_t>(sums.size());
+    if (count < lanes_) {
+      const Value first = b_.op(OpCode::segment, {done.front()}, {.imm = 0}, "out", Role::operand);
+      b_.op(OpCode::store, {at, first});
+      return;
+    }
+    for (size_t i = 0; i < done.size(); ++i) {
+      b_.op(OpCode::store, {at, done[i]}, {.offset = vector_ * static_cast<int64_t>(i)});
+    }
+  }
+
+  // ---- weights: a row after the other, in place ----
+
+  void weights() {
+    const Exponential power(b_);
+    const Values rows = {b_.arg(ArgField::dst), b_.arg(ArgField::lhs)};
+    b_.loop("row", b_.arg(ArgField::m), rows, [&](const Values& p) {
+      const Value scores = b_.add(p[0], vector_ * state_vectors, "scores");
+      mask_row(scores, p[1], p[0]);
+      weigh_row(scores, p[0], power);
+      return Values{offset(p[0], b_.arg(ArgField::dst_stride), "row"),
+                    offset(p[1], b_.arg(ArgField::lhs_stride), "mask")};
+    });
+  }
+
+  /// Adds the mask to the scores, and leaves their largest by lane where the correction will be:
+  /// no value leaves a branch.
+  void mask_row(Value row, Value mask, Value state) {
+    const Value flags = b_.arg(ArgField::flags);
+    const auto masked = [&](ElementType type) { mask_scores(row, mask, state, type); };
+    b_.branch(
+        flags, Compare::equal, b_.constant(no_mask), [&] { largest_score(row, state); },
+        [&] {
+          b_.branch(
+              flags, Compare::equal, b_.constant(mask_of_f16), [&] { masked(ElementType::f16); },
+              [&] { masked(ElementType::f32); });
+        });
+  }
+
+  void mask_scores(Value row, Value mask, Value state, ElementType type) {
+    const Value slope =
+        b_.op(OpCode::load_dup, {b_.arg(ArgField::clamp)}, {.bits = 32}, "slope", Role::operand);
+    const Values all = {row, mask, load(state, 0, "most")};
+    const auto body = [&](const Values& p) {
+      const Value by = load_wide(p[1], 0, type, "mask");
+      const Value score = multiply_add(b_, by, slope, load(p[0], 0, "s"), "s", Role::operand);
+      b_.op(OpCode::store, {p[0], score});
+      // A NaN is left out here: its weight will be one.
+      return Values{b_.add(p[0], vector_), b_.add(p[1], lanes_bytes(b_.isa(), type)),
+                    b_.op(OpCode::fmax, {score, p[2]}, {}, "most", Role::accumulator)};
+    };
+    const Values done = b_.stepped_loop("masked", b_.arg(ArgField::n), v_.tile.n.fixed, all, body);
+    b_.op(OpCode::store, {state, done[2]}, {.offset = vector_ * 2});
+  }
+
+  void largest_score(Value row, Value state) {
+    const auto body = [&](const Values& p) {
+      return Values{b_.add(p[0], vector_),
+                    b_.op(OpCode::fmax, {load(p[0], 0, "s"), p[1]}, {}, "most", Role::accumulator)};
+    };
+    const Values done = b_.stepped_loop("scores", b_.arg(ArgField::n), v_.tile.n.fixed,
+                                        {row, load(state, 0, "most")}, body);
+    b_.op(OpCode::store, {state, done[1]}, {.offset = vector_ * 2});
+  }
+
+  void weigh_row(Value row, Value state, const Exponential& power) {
+    const Value by_lane = load(state, vector_ * 2, "most");
+    const Value most = across(b_, {by_lane}, OpCode::fmax).front();
+    const Value before = load(state, 0, "before");
+    const Value less = b_.op(OpCode::fsub, {before, most}, {}, "less", Role::operand);
+    const Value correction = power(less);
+    b_.op(OpCode::store, {state, most});
+    b_.op(OpCode::store, {state, correction}, {.offset = vector_ * 2});
+    const Value count =
+        b_.op(OpCode::ishr, {b_.add(b_.arg(ArgField::n), lanes_ - 1)}, {.imm = shift()});
+    const auto body = [&](const Values& p) {
+      const Value score = load(p[0], 0, "s");
+      const Value weight = power(b_.op(OpCode::fsub, {score, most}, {}, "x", Role::operand));
+      b_.op(OpCode::store, {p[0], weight});
+      return Values{b_.add(p[0], vector_),
+                    b_.op(OpCode::fadd, {p[1], weight}, {}, "sum", Role::accumulator)};
+    };
+    const Values done = b_.hot_loop("weights", count, {row, zeros(1).front()}, lanes_, body);
+    const Value earlier = load(state, vector_, "sum");
+    const Value kept = load(state, vector_ * 2, "correction");
+    const Value sum = multiply_add(b_, earlier, kept, done[1], "sum", Role::operand);
+    b_.op(OpCode::store, {state, sum}, {.offset = vector_});
+  }
+
+  // ---- values: rows of weights by columns of V ----
+
+  Values values(const Values& p, int64_t rows) {
+    const Values states = rows_from(p[0], b_.arg(ArgField::lhs_stride), rows, "state");
+    const Values outs = rows_from(p[1], b_.arg(ArgField::dst_stride), rows, "out");
+    const Value n = b_.arg(ArgField::n);
+    const Value wide = b_.op(OpCode::idiv, {n, b_.constant(v_.tile.n.fixed)}, {}, "tiles");
+    const Value done = b_.op(OpCode::imul, {wide, b_.constant(v_.tile.n.fixed)});
+    const Value rest =
+        b_.op(OpCode::ishr, {b_.op(OpCode::isub, {n, done})}, {.imm = shift()}, "rest");
+    Values at = {b_.arg(ArgField::rhs), b_.constant(0)};
+    const auto columns = [&](const std::string& label, Value count, int64_t tile) {
+      const Length bytes = lanes_bytes(b_.isa(), v_.rhs.element) * (tile / lanes_);
+      at = b_.loop(label, count, at, [&](const Values& q) {
+        Values moved;
+        for (const Value out : outs) moved.push_back(offset(out, q[1], "out"));
+        value_tile(states, moved, q[0], tile / lanes_);
+        return Values{b_.add(q[0], bytes), b_.add(q[1], tile * 4)};
+      });
+    };
+    columns("columns", wide, v_.tile.n.fixed);
+    if (v_.tile.n.fixed != lanes_) columns("vectors", rest, lanes_);
+    return next_rows(p, rows);
+  }
+
+  void value_tile(const Values& states, const Values& outs, Value first, int64_t vectors) {
+    const size_t rows = outs.size();
+    Values carried;
+    for (const Value state : states) carried.push_back(b_.add(state, vector_ * state_vectors, "w"));
+    carried.push_back(first);
+    for (size_t r = 0; r < rows; ++r) {
+      const Value kept = load(states[r], vector_ * 2, "correction");
+      for (int64_t j = 0; j < vectors; ++j) {
+        const Value old = load(outs[r], vector_ * j, "old");
+        carried.push_back(b_.op(OpCode::fmul, {old, kept}, {}, "acc", Role::accumulator));
+      }
+    }
+    const Length bytes = lanes_bytes(b_.isa(), v_.rhs.element);
+    const auto step = [&](Values all) {
+      Values v;
+      for (int64_t j = 0; j < vectors; ++j) {
+        v.push_back(load_wide(all[rows], bytes * j, v_.rhs.element, "v"));
+      }
+      all[rows] = offset(all[rows], b_.arg(ArgField::rhs_stride), "v");
+      for (size_t r = 0; r < rows; ++r) {
+        const Value weight = b_.op(OpCode::load_dup, {all[r]}, {.bits = 32}, "w", Role::operand);
+        all[r] = b_.add(all[r], 4);
+        for (size_t j = 0; j < v.size(); ++j) {
+          Value& sum = all[rows + 1 + r * v.size() + j];
+          sum = multiply_add(b_, v[j], weight, sum, "acc", Role::accumulator);
+        }
+      }
+      return all;
+    };
+    const auto count = static_cast<int64_t>(rows) * vectors;
+    carried = b_.hot_loop("k", b_.arg(ArgField::k), carried, count * lanes_, step);
+    for (int64_t i = 0; i < count; ++i) {
+      b_.op(OpCode::store,
+            {outs[static_cast<size_t>(i / vectors)], carried[rows + 1 + static_cast<size_t>(i)]},
+            {.offset = vector_ * (i % vectors)});
+    }
+  }
+
+  const Variant& v_;
+  Builder b_;
+  Length vector_;  ///< its bytes
+  int64_t lanes_;
+};
+
+}  // namespace
+
+Program lower_attention(const Variant& variant) {
+  check_attention_tile(variant);
+  return AttentionWriter(variant).write();
+}
+
+}  // namespace tw

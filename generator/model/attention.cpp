@@ -1,0 +1,103 @@
+#include "model/attention.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <stdexcept>
+
+namespace tw {
+namespace {
+
+constexpr int64_t group = 4;  ///< positions whose sums over lanes make one vector
+
+void check_formats(const Family& family) {
+  const bool floats = family.lhs->name == "f32" && family.dst == ElementType::f32;
+  if (floats && family.rhs->name == "f16" && !family.accumulate) return;
+  throw std::invalid_argument(
+      fmt::format("no attention of {} to {} makes {}: of f32 to f16 to f32 there is",
+                  family.lhs->name, family.rhs->name, output_name(family.dst)));
+}
+
+/// Sums over lanes by zips, halves of vectors that become f32.
+void check_isa(const Isa& isa) {
+  if (!isa.vector_bytes.is_fixed()) {
+    throw std::invalid_argument("attention wants vectors of a fixed length");
+  }
+  const Length lanes = isa.vector_bytes.divided(4);
+  const bool adds_lanes =
+      lanes == Length{1} || (isa.has(OpCode::zip_lo, 32) && isa.has(OpCode::zip_lo, 64));
+  const bool adds_segments = lanes.fixed <= group || isa.has(OpCode::move_segments);
+  const bool stores_group = lanes.fixed <= group || isa.has(OpCode::segment);
+  const bool loads =
+      isa.has(OpCode::cvt_f16_f32) && isa.has(OpCode::load, 0, isa.vector_bytes.divided(2));
+  if (adds_lanes && adds_segments && stores_group && loads && isa.has(OpCode::fma)) return;
+  throw std::invalid_argument(fmt::format(
+      "attention is not possible on {}: it has no instructions that make f32 of f16 and add up "
+      "lanes",
+      isa.name));
+}
+
+const char* stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::scores:
+      return "scores";
+    case Stage::weights:
+      return "weights";
+    case Stage::values:
+      return "values";
+    case Stage::none:
+      break;
+  }
+  return "?";
+}
+
+[[noreturn]] void refuse(const Variant& v, const std::string& legal) {
+  throw std::invalid_argument(fmt::format("tile {}x{} does not fit {} of attention on {}: {}",
+                                          to_string(v.tile.m), to_string(v.tile.n),
+                                          stage_name(v.stage), v.isa->name, legal));
+}
+
+}  // namespace
+
+LayoutPair attention_layouts(const Family& family, const Isa& isa) {
+  check_formats(family);
+  check_isa(isa);
+  Layout queries;
+  queries.side = Side::lhs;
+  queries.element = family.lhs->element;
+  queries.order.kr = 1;
+  queries.k_multiple = 1;
+  queries.fields = {{FieldKind::data, queries.element, 1, 1, true}};
+  Layout positions = queries;
+  positions.side = Side::rhs;
+  positions.element = family.rhs->element;
+  positions.fields.front().type = positions.element;
+  return {queries, positions};
+}
+
+void check_attention_tile(const Variant& v) {
+  const int64_t lanes = v.isa->vector_bytes.fixed / 4;
+  const int64_t m = v.tile.m.fixed;
+  const int64_t n = v.tile.n.fixed;
+  if (!v.tile.m.is_fixed() || !v.tile.n.is_fixed()) refuse(v, "fixed numbers do");
+  if (v.stage == Stage::weights) {
+    if (m == 1 && n == lanes) return;
+    refuse(v, fmt::format("1x{} does", lanes));
+  }
+  if (!std::has_single_bit(static_cast<uint64_t>(m))) refuse(v, "rows by powers of two do");
+  if (v.stage == Stage::values) {
+    if (n % lanes == 0) return;
+    refuse(v, fmt::format("whole vectors, multiples of {} columns, do", lanes));
+  }
+  if (n % lanes == 0 || n == group) return;
+  refuse(v, fmt::format("{} positions, or multiples of {}, do", group, lanes));
+}
+
+std::string attention_name(const Variant& v) {
+  const Family& family = v.family;
+  return fmt::format("attention_{}_{}_{}_{}_{}x{}_{}", stage_name(v.stage), output_name(family.dst),
+                     family.lhs->name, family.rhs->name, to_string(v.tile.m), to_string(v.tile.n),
+                     v.isa->name);
+}
+
+}  // namespace tw

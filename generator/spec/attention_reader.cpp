@@ -1,0 +1,54 @@
+#include "spec/attention_reader.h"
+
+#include <stdexcept>
+
+#include "model/attention.h"
+#include "spec/kernel_reader.h"
+
+namespace tw {
+namespace {
+
+Stage read_stage(const YamlNode& node) {
+  if (node.text() == "scores") return Stage::scores;
+  if (node.text() == "weights") return Stage::weights;
+  if (node.text() == "values") return Stage::values;
+  node.fail(unknown_text("stage", node.text(), {"scores", "weights", "values"}));
+}
+
+LayoutPair layouts_of(const Family& family, const Isa& isa, const YamlNode& isa_node) {
+  try {
+    return attention_layouts(family, isa);
+  } catch (const std::invalid_argument& error) {
+    isa_node.fail(error.what());
+  }
+}
+
+}  // namespace
+
+void read_attention_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
+                           std::vector<Variant>& variants) {
+  entry.expect_keys({"isa", "stage", "tile", "print", "spills"});
+  const Stage stage = read_stage(entry.at("stage"));
+  const std::vector<Tile> tiles = read_tiles(entry.at("tile"));
+  for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
+    const Isa& isa = isas.get(isa_node->text(), isa_node->where());
+    const LayoutPair layouts = layouts_of(family, isa, *isa_node);
+    for (const Tile& tile : tiles) {
+      Variant variant;
+      variant.family = family;
+      variant.stage = stage;
+      variant.lhs = layouts.lhs;
+      variant.rhs = layouts.rhs;
+      variant.tile = tile;
+      variant.technique = Technique::fma;
+      variant.isa = &isa;
+      read_printers(entry, isa, variant);
+      read_spills(entry, variant);
+      variant.where = entry.where();
+      variant.tile_where = entry.at("tile").where();
+      variants.push_back(variant);
+    }
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,351 @@
+// Random tiles of attention's stages on every ISA, interpreted after every stage of compilation,
+// block by block, against the reference.
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "interpreter/random_variant.h"
+#include "ir/interpreter.h"
+#include "model/attention.h"
+#include "pipeline/pipeline.h"
+#include "reference/attention_reference.h"
+#include "spec/core_reader.h"
+#include "spec/isa_reader.h"
+#include "spec/yaml_reader.h"
+#include "support/environment.h"
+
+namespace tw::test {
+namespace {
+
+const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates";
+
+Family attention_family() {
+  Family family;
+  family.operation = Operation::attention;
+  family.lhs = find_format("f32");
+  family.rhs = find_format("f16");
+  family.name = family_name(family);
+  return family;
+}
+
+std::vector<std::string> isas_with_attention() {
+  IsaLibrary isas(templates);
+  std::vector<std::string> names;
+  for (const std::string& name : isas.known()) {
+    try {
+      attention_layouts(attention_family(), isas.get(name));
+      names.push_back(name);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+  }
+  return names;
+}
+
+Variant make_variant(const Isa& isa, Stage stage, Tile tile) {
+  Variant v;
+  v.family = attention_family();
+  v.stage = stage;
+  const LayoutPair layouts = attention_layouts(v.family, isa);
+  v.lhs = layouts.lhs;
+  v.rhs = layouts.rhs;
+  v.tile = tile;
+  v.technique = Technique::fma;
+  v.isa = &isa;
+  v.print_assembly = isa.can_print_assembly;
+  return v;
+}
+
+/// The three kernels of one ISA, compiled.
+struct Kernels {
+  std::vector<Variant> variants;
+  std::vector<Compiled> compiled;
+  size_t lanes = 1;
+};
+
+std::optional<Kernels> random_kernels(const Isa& isa, const CoreModel& core, Random& random) {
+  Kernels kernels;
+  const int64_t lanes = isa.vector_bytes.fixed / 4;
+  kernels.lanes = static_cast<size_t>(lanes);
+  const int64_t positions = random.between(0, 1) == 0 ? 4 : lanes;
+  kernels.variants = {
+      make_variant(isa, Stage::scores, {random.of({1, 2, 4}), positions}),
+      make_variant(isa, Stage::weights, {1, lanes}),
+      make_variant(isa, Stage::values, {random.of({1, 2, 4}), lanes * random.between(1, 4)})};
+  try {
+    for (const Variant& v : kernels.variants) kernels.compiled.push_back(compile(v, core));
+  } catch (const SpecError&) {
+    return std::nullopt;
+  }
+  return kernels;
+}
+
+std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
+  std::vector<uint8_t> bytes(values.size() * 4);
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// Rows of a head, `gap` bytes apart.
+std::vector<uint8_t> rows_of(const std::vector<float>& values, size_t rows, size_t row_values,
+                             const std::string& type, size_t gap) {
+  const size_t size = bytes_of_float(type);
+  const size_t stride = row_values * size + gap;
+  std::vector<uint8_t> bytes(rows * stride - gap, 0xff);
+  for (size_t i = 0; i < rows * row_values; ++i) {
+    const uint32_t bits = float_bits(type, values[i]);
+    std::memcpy(bytes.data() + i / row_values * stride + i % row_values * size, &bits, size);
+  }
+  return bytes;
+}
+
+std::vector<float> floats_of(const std::vector<uint8_t>& bytes) {
+  std::vector<float> values(bytes.size() / 4);
+  std::memcpy(values.data(), bytes.data(), values.size() * 4);
+  return values;
+}
+
+/// One head of K and V, whose rows are queries.
+class BlockRunner {
+ public:
+  using Stages = std::vector<const Program*>;
+  BlockRunner(const Attention& in, size_t lanes, Stages stages, bool physical)
+      : in_(in), lanes_(lanes), stages_(std::move(stages)), physical_(physical) {
+    std::vector<float> q = in.q;
+    for (float& x : q) x *= in.scale;
+    q_ = memory_.add("q", bytes_of(q), false, 4);
+    states_.assign(in.queries, std::vector<float>(3 * lanes, 0));
+    for (std::vector<float>& state : states_) {
+      std::fill(state.begin(), state.begin() + static_cast<std::ptrdiff_t>(lanes), -FLT_MAX);
+    }
+    sums_ = memory_.add("sums", std::vector<uint8_t>(in.queries * in.value_size * 4), true, 4);
+  }
+
+  void block(size_t first, size_t count, size_t tile) {
+    const size_t room = (count + tile * lanes_ - 1) / (tile * lanes_) * tile * lanes_;
+    const size_t row = 3 * lanes_ + room;
+    rows_ = {memory_.add_unwritten("rows", in_.queries * row * 4, 4), row * 4};
+    multiply_keys(first, count);
+    const float lowest = -INFINITY;
+    for (size_t r = 0; r < in_.queries; ++r) {
+      memory_.write(rows_.at + r * rows_.stride, states_[r].data(), 3 * lanes_ * 4);
+      for (size_t p = count; p < (count + lanes_ - 1) / lanes_ * lanes_; ++p) {
+        memory_.write(scores().at + r * rows_.stride + p * 4, &lowest, 4);
+      }
+    }
+    weigh(first, count);
+    multiply_values(first, count);
+    for (size_t r = 0; r < in_.queries; ++r) {
+      memory_.read(rows_.at + r * rows_.stride, states_[r].data(), 3 * lanes_ * 4);
+    }
+  }
+
+  /// "" or what is wrong.
+  std::string compare() {
+    const std::vector<float> sums = floats_of(memory_.bytes(sums_));
+    for (size_t r = 0; r < in_.queries; ++r) {
+      float sum = 0;
+      for (size_t j = 0; j < lanes_; ++j) sum += states_[r][lanes_ + j];
+      const std::vector<Output> right = attend(in_, r, 0);
+      for (size_t i = 0; i < in_.value_size; ++i) {
+        const float value = sum == 0 ? 0 : sums[r * in_.value_size + i] / sum;
+        if (std::fabs(value - right[i].value) <= right[i].error) continue;
+        return "row " + std::to_string(r) + ", column " + std::to_string(i) + " is " +
+               std::to_string(value) + ", not " + std::to_string(right[i].value);
+      }
+    }
+    return "";
+  }
+
+ private:
+  struct Rows {
+    uint64_t at = 0;
+    size_t stride = 0;
+  };
+
+  [[nodiscard]] Rows scores() const { return {rows_.at + 3 * lanes_ * 4, rows_.stride}; }
+
+  static void set(Arguments& arguments, ArgField field, uint64_t value) {
+    arguments.field[static_cast<size_t>(field)] = value;
+  }
+
+  static void set(Arguments& arguments, ArgField field, ArgField stride, const Rows& rows) {
+    set(arguments, field, rows.at);
+    set(arguments, stride, rows.stride);
+  }
+
+  void run_stage(size_t stage, const Arguments& arguments) {
+    run(*stages_[stage], arguments, memory_, {.vl = {}, .physical = physical_});
+  }
+
+  /// A copy of rows of K or V, behind which nothing may be read.
+  Rows positions(const char* name, const std::vector<float>& all, size_t size, size_t first,
+                 size_t count) {
+    constexpr size_t gap = 6;
+    const std::vector<float> some(
+        all.begin() + static_cast<std::ptrdiff_t>(first * size),
+        all.begin() + static_cast<std::ptrdiff_t>((first + count) * size));
+    return {memory_.add(name, rows_of(some, count, size, "f16", gap), false, 2), size * 2 + gap};
+  }
+
+  void multiply_keys(size_t first, size_t count) {
+    Arguments a;
+    set(a, ArgField::m, in_.queries);
+    set(a, ArgField::n, count);
+    set(a, ArgField::k, in_.key_size);
+    set(a, ArgField::lhs, ArgField::lhs_stride, {q_, in_.key_size * 4});
+    set(a, ArgField::rhs, ArgField::rhs_stride, positions("k", in_.k, in_.key_size, first, count));
+    set(a, ArgField::dst, ArgField::dst_stride, scores());
+    run_stage(0, a);
+  }
+
+  void weigh(size_t first, size_t count) {
+    Arguments a;
+    set(a, ArgField::m, in_.queries);
+    set(a, ArgField::n, count);
+    set(a, ArgField::dst, ArgField::dst_stride, rows_);
+    a.min = static_cast<float>(slope_of(in_, 0));
+    if (!in_.mask.empty()) {
+      const size_t vectors = (count + lanes_ - 1) / lanes_ * lanes_;
+      std::vector<float> rows(in_.queries * vectors, 0);
+      for (size_t i = 0; i < in_.queries * count; ++i) {
+        rows[i / count * vectors + i % count] =
+            in_.mask[i / count * in_.positions + first + i % count];
+      }
+      const size_t size = bytes_of_float(in_.mask_type);
+      set(a, ArgField::lhs, ArgField::lhs_stride,
+          {memory_.add("mask", rows_of(rows, in_.queries, vectors, in_.mask_type, 0), false, 4),
+           vectors * size});
+      set(a, ArgField::flags, in_.mask_type == "f16" ? 1 : 2);
+    }
+    run_stage(1, a);
+  }
+
+  void multiply_values(size_t first, size_t count) {
+    Arguments a;
+    set(a, ArgField::m, in_.queries);
+    set(a, ArgField::n, in_.value_size);
+    set(a, ArgField::k, count);
+    set(a, ArgField::lhs, ArgField::lhs_stride, rows_);
+    set(a, ArgField::rhs, ArgField::rhs_stride,
+        positions("v", in_.v, in_.value_size, first, count));
+    set(a, ArgField::dst, ArgField::dst_stride, {sums_, in_.value_size * 4});
+    run_stage(2, a);
+  }
+
+  const Attention& in_;
+  size_t lanes_;
+  Stages stages_;
+  bool physical_;
+  Memory memory_;
+  uint64_t q_ = 0, sums_ = 0;
+  std::vector<std::vector<float>> states_;
+  Rows rows_;  ///< states, behind each its row's scores
+};
+
+Attention random_attention(const Kernels& kernels, Random& random) {
+  Attention in;
+  in.queries = static_cast<size_t>(random.between(1, 9));
+  in.positions = static_cast<size_t>(random.between(1, 40));
+  in.key_size = kernels.lanes * static_cast<size_t>(random.between(1, 5));
+  in.value_size = kernels.lanes * static_cast<size_t>(random.between(1, 9));
+  fill_attention(in, static_cast<uint32_t>(random.between(1, 1 << 20)));
+  in.mask_type = random.of({"f16", "f32"});
+  if (random.between(0, 2) != 0) fill_mask(in, 1, 17);
+  if (random.between(0, 2) == 0) in.max_bias = 3;
+  return in;
+}
+
+std::string run_blocks(const Attention& in, const Kernels& kernels,
+                       const BlockRunner::Stages& stages, bool physical, size_t block) {
+  try {
+    BlockRunner runner(in, kernels.lanes, stages, physical);
+    for (size_t first = 0; first < in.positions; first += block) {
+      runner.block(first, std::min(block, in.positions - first), 4);
+    }
+    return runner.compare();
+  } catch (const Fault& fault) {
+    return std::string("fault: ") + fault.what();
+  }
+}
+
+/// What is wrong with a tile on AVX2.
+std::string refusal(Stage stage, Tile tile) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get("avx2");
+  try {
+    compile(make_variant(isa, stage, tile), read_core(templates, isa.default_core));
+  } catch (const SpecError& error) {
+    const std::string text = error.what();
+    return text.substr(text.find("tile"));
+  }
+  return "";
+}
+
+TEST(AttentionTiles, OthersAreRefused) {
+  EXPECT_EQ(refusal(Stage::scores, {3, 4}),
+            "tile 3x4 does not fit scores of attention on avx2: rows by powers of two do");
+  EXPECT_EQ(refusal(Stage::scores, {1, 6}),
+            "tile 1x6 does not fit scores of attention on avx2: 4 positions, or multiples of 8, "
+            "do");
+  EXPECT_EQ(refusal(Stage::weights, {2, 8}),
+            "tile 2x8 does not fit weights of attention on avx2: 1x8 does");
+  EXPECT_EQ(refusal(Stage::values, {1, 12}),
+            "tile 1x12 does not fit values of attention on avx2: whole vectors, multiples of 8 "
+            "columns, do");
+  EXPECT_EQ(refusal(Stage::values, {4, 32}),
+            "tile 4x32 needs 21 vector registers on avx2 (16 accumulators + 5 operands), 16 exist; "
+            "2x32 and 4x24 fit");
+}
+
+class AttentionInterpreter : public testing::TestWithParam<std::string> {};
+
+TEST_P(AttentionInterpreter, AgreesWithTheReference) {
+  constexpr int rounds = is_sanitized ? 4 : 16;
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam());
+  const CoreModel core = read_core(templates, isa.default_core);
+  Random random(20261126);
+  int refused = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::optional<Kernels> kernels = random_kernels(isa, core, random);
+    if (!kernels) {
+      ++refused;
+      continue;
+    }
+    const Attention in = random_attention(*kernels, random);
+    const auto check = [&](const char* stage, auto&& program_of, bool physical) {
+      BlockRunner::Stages stages;
+      for (const Compiled& one : kernels->compiled) stages.push_back(program_of(one));
+      if (stages.front() == nullptr) return;
+      ASSERT_EQ(run_blocks(in, *kernels, stages, physical, 16), "")
+          << stage << ": " << kernels->variants[0].name() << ", " << kernels->variants[2].name()
+          << ": " << in.queries << " queries, " << in.positions << " positions, heads of "
+          << in.key_size << " and " << in.value_size;
+    };
+    const auto at = [](const std::optional<Program>& program) {
+      return program ? &*program : nullptr;
+    };
+    check(
+        "lowered", [](const Compiled& one) { return &one.lowered; }, false);
+    check(
+        "ordered", [](const Compiled& one) { return &one.ordered; }, false);
+    check(
+        "pipelined", [&](const Compiled& one) { return at(one.pipelined); }, false);
+    check(
+        "allocated", [&](const Compiled& one) { return at(one.allocated); }, true);
+    if (HasFatalFailure()) return;
+  }
+  std::printf("%s: %d of %d refused\n", isa.name.c_str(), refused, rounds);
+  EXPECT_LT(4 * refused, 3 * rounds);
+}
+
+INSTANTIATE_TEST_SUITE_P(, AttentionInterpreter, testing::ValuesIn(isas_with_attention()),
+                         [](const auto& isa) { return isa.param; });
+
+}  // namespace
+}  // namespace tw::test

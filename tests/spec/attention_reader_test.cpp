@@ -1,0 +1,61 @@
+// Specs of attention, with the tables that ship.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "folder.h"
+#include "spec/spec_reader.h"
+
+namespace tw {
+namespace {
+
+/// Its kernels follow from line 6.
+const std::string head =
+    "family: attention_f32_f32_f16\n"
+    "lhs: {format: f32}\n"
+    "rhs: {format: f16}\n"
+    "dst: f32\n"
+    "kernels:\n";
+
+class AttentionReader : public testing::Test {
+ protected:
+  std::vector<Variant> read(const std::string& text) {
+    return read_spec(folder.write("s.yaml", text), isas);
+  }
+  /// Of one kernel, whose first key is at column 6.
+  std::string error(const std::string& kernel, const std::string& before = head) {
+    return folder.error([&] { read(before + "  - {" + kernel + "}\n"); });
+  }
+
+  Folder folder;
+  IsaLibrary isas{std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates"};
+};
+
+TEST_F(AttentionReader, ListsMultiply) {
+  const std::vector<Variant> all =
+      read(head + "  - {isa: [avx2, neon], stage: scores, tile: {m: [1, 2], n: 4}}\n");
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all.front().name(), "attention_scores_f32_f32_f16_1x4_avx2");
+  EXPECT_EQ(all[3].name(), "attention_scores_f32_f32_f16_2x4_neon");
+  EXPECT_EQ(all[3].stage, Stage::scores);
+  EXPECT_TRUE(all[3].print_assembly);
+  EXPECT_TRUE(all[3].family.rhs_from.empty());
+}
+
+TEST_F(AttentionReader, MistakesSayWhereAndWhatIsLegal) {
+  EXPECT_EQ(
+      error("isa: avx2, stage: score, tile: {m: 1, n: 4}"),
+      "s.yaml:6:24: unknown stage 'score'; did you mean 'scores'? known stages: scores, weights, "
+      "values");
+  EXPECT_EQ(error("isa: sve2, stage: scores, tile: {m: 1, n: 4}"),
+            "s.yaml:6:11: attention wants vectors of a fixed length");
+  EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}",
+                  "family: attention_f32_f32_bf16\nlhs: {format: f32}\nrhs: {format: bf16}\n"
+                  "dst: f32\nkernels:\n"),
+            "s.yaml:6:11: no attention of f32 to bf16 makes f32: of f32 to f16 to f32 there is");
+  EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}, taps: 3x3"),
+            "s.yaml:6:52: unknown key 'taps'; known keys: isa, stage, tile, print, spills");
+}
+
+}  // namespace
+}  // namespace tw
