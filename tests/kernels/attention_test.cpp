@@ -1,0 +1,286 @@
+// Attention by all kernels that this machine can run, against the reference in double.
+#include "kernels/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "kernels/rows.h"
+#include "support/call_checked.h"
+
+namespace tw::test {
+namespace {
+
+constexpr const char* printers[] = {"intrinsics", "assembly"};
+
+Attention shape(size_t queries, size_t positions, size_t heads, size_t kv_heads, size_t key_size,
+                size_t value_size) {
+  Attention in;
+  in.queries = queries;
+  in.positions = positions;
+  in.heads = heads;
+  in.kv_heads = kv_heads;
+  in.key_size = key_size;
+  in.value_size = value_size;
+  fill_attention(in, static_cast<uint32_t>(queries * 1000 + positions));
+  return in;
+}
+
+/// By every ISA and printer; `change` sets options.
+template <typename Change>
+void expect_right(const Attention& in, const Change& change) {
+  for (const std::string& isa : attention_isas(in.key_size, in.value_size)) {
+    for (const char* printer : printers) {
+      if (isa == "scalar" && std::strcmp(printer, "assembly") == 0) continue;
+      AttentionOptions options;
+      options.isa = isa.c_str();
+      options.printer = printer;
+      change(options);
+      EXPECT_EQ(compare_attention(in, run_attention(in, options)), "")
+          << isa << " " << printer << ": " << in.queries << " queries, " << in.positions
+          << " positions, " << in.heads << " heads of " << in.kv_heads << ", of " << in.key_size
+          << " and " << in.value_size;
+    }
+  }
+}
+
+void expect_right(const Attention& in) {
+  expect_right(in, [](AttentionOptions&) {});
+}
+
+TEST(Attention, QueriesPositionsAndHeads) {
+  size_t number = 0;
+  for (const size_t queries : {1, 3, 33}) {
+    for (const size_t positions : {1, 5, 63, 64, 65, 200}) {
+      for (const size_t group : {1, 2, 4, 8}) {
+        const size_t kv_heads = 1 + number % 3;
+        Attention in = shape(queries, positions, group * kv_heads, kv_heads, 64, 64);
+        if (number % 3 != 0) fill_mask(in, 1, static_cast<uint32_t>(number));
+        if (number % 5 == 0) in.mask_type = "f32";
+        expect_right(in, [&](AttentionOptions& options) {
+          options.flush = number % 2 == 0 ? Flush::end : Flush::start;
+          options.gap = number % 4 == 0 ? 0 : 6;
+          options.heads_first = number % 4 == 2;
+        });
+        ++number;
+      }
+    }
+  }
+}
+
+TEST(Attention, SizesOfHeads) {
+  for (const size_t size : {1, 4, 7, 8, 16, 40, 80, 96, 112, 128, 192, 256}) {
+    expect_right(shape(2, 70, 3, 1, size, size));
+    expect_right(shape(1, 70, 3, 1, size, size == 192 ? 128 : 2 * size));
+  }
+}
+
+/// One query, more threads than heads: positions are divided and merged.
+TEST(Attention, PartsOfPositions) {
+  for (const size_t threads : {2, 3, 4, 16}) {
+    for (const size_t positions : {100, 513, 2000}) {
+      Attention in = shape(1, positions, 4, 2, 64, 64);
+      fill_mask(in, 1, 5);
+      in.sinks = {1, -2, 0, 3};
+      expect_right(in, [&](AttentionOptions& options) { options.threads = threads; });
+    }
+  }
+  const Attention in = shape(40, 300, 2, 1, 64, 64);
+  expect_right(in, [&](AttentionOptions& options) { options.threads = 7; });
+}
+
+TEST(Attention, MasksOfHeadsAndSlopes) {
+  for (const char* type : {"f16", "f32"}) {
+    for (const size_t mask_heads : {1, 6}) {
+      for (const size_t queries : {1, 5}) {
+        Attention in = shape(queries, 90, 6, 2, 64, 64);
+        in.mask_type = type;
+        fill_mask(in, mask_heads, 3);
+        expect_right(in);
+        in.max_bias = 8;
+        expect_right(in);
+      }
+    }
+  }
+}
+
+TEST(Attention, SoftcapAndSinks) {
+  Attention in = shape(3, 90, 4, 2, 64, 80);
+  fill_mask(in, 1, 3);
+  in.softcap = 2.5F;
+  expect_right(in);
+  in.sinks = {0, 5, -1, -INFINITY};
+  expect_right(in);
+  in.softcap = 0;
+  expect_right(in);
+}
+
+/// Scores far apart: what is below e^-88 of the largest is 0, later blocks take the lead.
+TEST(Attention, LargeScores) {
+  Attention in = shape(4, 200, 2, 1, 64, 64);
+  in.scale = 20;
+  expect_right(in);
+  for (size_t i = 0; i < in.k.size(); ++i) {
+    in.k[i] = rounded_to("f16", in.k[i] * static_cast<float>(i / 64 + 1) / 200);
+  }
+  expect_right(in);
+}
+
+/// Rows without any position are 0, others are as without them.
+TEST(Attention, MaskedRowsAreZero) {
+  Attention in = shape(70, 130, 2, 1, 64, 64);
+  fill_mask(in, 1, 3);
+  for (size_t i = 0; i < in.mask.size(); ++i) {
+    const size_t query = i / in.positions;
+    if (query % 3 == 0 || query > 60) in.mask[i] = -INFINITY;
+  }
+  expect_right(in);
+  for (const std::string& isa : attention_isas(64, 64)) {
+    AttentionOptions options;
+    options.isa = isa.c_str();
+    const std::vector<float> found = run_attention(in, options);
+    for (size_t i = 0; i < 2 * in.value_size; ++i) EXPECT_EQ(found[i], 0) << isa;
+  }
+  in.sinks = {1, 2};
+  expect_right(in);
+}
+
+/// A NaN anywhere in a row makes its outputs NaNs, and no others.
+TEST(Attention, NumbersThatAreNone) {
+  for (const float none : {NAN, INFINITY}) {
+    Attention in = shape(3, 80, 2, 2, 64, 64);
+    in.k[5 * 2 * 64] = none;  // of the first head, position 5
+    for (size_t query = 0; query < 3; ++query) in.q[query * 2 * 64] = 1;
+    expect_right(in);
+    in = shape(3, 80, 2, 2, 64, 64);
+    in.q[2 * 64] = NAN;  // of the second query, first head
+    expect_right(in);
+    in = shape(3, 80, 2, 2, 64, 64);
+    fill_mask(in, 1, 2);
+    in.mask[7] = NAN;
+    expect_right(in);
+  }
+}
+
+TEST(Attention, IntrinsicsAndAssemblyGiveTheSameBits) {
+  int pairs = 0;
+  for (const std::string& isa : attention_isas(80, 96)) {
+    if (isa == "scalar") continue;
+    for (const size_t positions : {3, 64, 150}) {
+      Attention in = shape(7, positions, 8, 2, 80, 96);
+      if (positions != 64) fill_mask(in, 1, 9);
+      in.scale = 3;
+      AttentionOptions options;
+      options.isa = isa.c_str();
+      options.printer = "intrinsics";
+      const std::vector<float> compiled = run_attention(in, options);
+      options.printer = "assembly";
+      const std::vector<float> assembled = run_attention(in, options);
+      ASSERT_EQ(std::memcmp(compiled.data(), assembled.data(), compiled.size() * 4), 0) << isa;
+      ++pairs;
+    }
+  }
+  std::printf("%d pairs\n", pairs);
+}
+
+TEST(Attention, EachRowRunsItsOwnFunctionWhereItShould) {
+  const std::vector<const tw_attention_kernel*> running = running_attention_kernels();
+  std::map<tw_kernel_fn, std::string> functions;
+  for (size_t i = 0; i < tw_generated_attention_kernel_count; ++i) {
+    const tw_attention_kernel& row = tw_generated_attention_kernels[i];
+    const bool runs = std::find(running.begin(), running.end(), &row) != running.end();
+    if (row.kernel.run == nullptr) continue;
+    EXPECT_EQ(runs, should_run(row.kernel.isa, row.kernel.features)) << row.kernel.name;
+    EXPECT_TRUE(functions.emplace(row.kernel.run, row.kernel.name).second) << row.kernel.name;
+  }
+}
+
+/// The kernels alone.
+class AttentionKernel : public testing::TestWithParam<const tw_attention_kernel*> {};
+
+TEST_P(AttentionKernel, KeepsItsCallersRegisters) {
+  const tw_attention_kernel& row = *GetParam();
+  std::vector<float> floats(16 * 4096);
+  std::vector<uint16_t> halves(16 * 4096);
+  tw_args args{};
+  args.size = sizeof args;
+  args.m = 7;
+  args.n = row.stage == TW_ATTENTION_VALUES ? 3 * row.kernel.tile_n : 13;
+  args.k = 32;
+  args.lhs = floats.data();
+  args.rhs = halves.data();
+  args.lhs_stride = args.rhs_stride = args.dst_stride = 2048;
+  args.dst = floats.data() + 2 * 8192;
+  const CallReport report = call_checked(reinterpret_cast<Function>(row.kernel.run), &args);
+  ASSERT_EQ(report.signal, 0) << fault_name(report.signal);
+  const bool assembly = std::strcmp(row.kernel.printer, "assembly") == 0;
+  const uint64_t clobbered = report.clobbered & ~(assembly ? 0 : compilers_choice());
+  EXPECT_EQ(clobbered, 0U) << register_names(clobbered);
+}
+
+/// Weights of a row of such scores, of which the first is 0.
+std::vector<float> weights_of(const tw_attention_kernel& row, const std::vector<float>& scores) {
+  const auto lanes = static_cast<std::ptrdiff_t>(row.kernel.tile_n);
+  std::vector<float> all(static_cast<size_t>(3 * lanes), 0);
+  std::fill(all.begin(), all.begin() + lanes, -FLT_MAX);
+  all.insert(all.end(), scores.begin(), scores.end());
+  tw_args args{};
+  args.size = sizeof args;
+  args.m = 1;
+  args.n = scores.size();
+  args.dst = all.data();
+  row.kernel.run(&args);
+  return {all.begin() + 3 * lanes, all.end()};
+}
+
+class AttentionWeights : public AttentionKernel {};
+
+TEST_P(AttentionWeights, ExponentialsAreWithinTwoUnits) {
+  const tw_attention_kernel& row = *GetParam();
+  constexpr size_t step = 4096;
+  double worst = 0;
+  // All floats from -2^-30 to -87.3, a step apart.
+  std::vector<float> scores = {0};
+  for (uint32_t bits = 0xb0800000; bits < 0xc2ae9999; bits += 211) {
+    float x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    scores.push_back(x);
+    if (scores.size() < step) continue;
+    const std::vector<float> weights = weights_of(row, scores);
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const double right = std::exp(double{scores[i]});
+      const double one = std::ldexp(1.0, std::ilogb(right) - 23);
+      worst = std::max(worst, std::fabs(weights[i] - right) / one);
+    }
+    scores = {0};
+  }
+  std::printf("%s: %.3f units\n", row.kernel.name, worst);
+  EXPECT_LT(worst, 2);
+  const float lowest[] = {0, -88, -100, -FLT_MAX, -INFINITY};
+  scores.assign(step, -INFINITY);
+  std::copy(std::begin(lowest), std::end(lowest), scores.begin());
+  const std::vector<float> weights = weights_of(row, scores);
+  EXPECT_EQ(weights[0], 1);
+  for (size_t i = 1; i < step; ++i) ASSERT_EQ(weights[i], 0) << i;
+}
+
+std::vector<const tw_attention_kernel*> weights_kernels() {
+  std::vector<const tw_attention_kernel*> rows = running_attention_kernels();
+  std::erase_if(rows,
+                [](const tw_attention_kernel* row) { return row->stage != TW_ATTENTION_WEIGHTS; });
+  return rows;
+}
+
+std::string name_of(const testing::TestParamInfo<const tw_attention_kernel*>& row) {
+  return row.param->kernel.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, AttentionKernel, testing::ValuesIn(running_attention_kernels()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(, AttentionWeights, testing::ValuesIn(weights_kernels()), name_of);
+
+}  // namespace
+}  // namespace tw::test
