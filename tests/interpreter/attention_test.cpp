@@ -344,6 +344,42 @@ TEST_P(AttentionInterpreter, AgreesWithTheReference) {
   EXPECT_LT(4 * refused, 3 * rounds);
 }
 
+/// Weights of one row of scores, of which the first is 0 and the largest.
+std::vector<float> weights_of(const Program& program, int64_t lanes,
+                              const std::vector<float>& scores) {
+  std::vector<float> row(static_cast<size_t>(3 * lanes), 0);
+  std::fill(row.begin(), row.begin() + lanes, -FLT_MAX);
+  row.insert(row.end(), scores.begin(), scores.end());
+  Memory memory;
+  Arguments a;
+  const uint64_t at = memory.add("row", bytes_of(row), true, 4);
+  a.field[static_cast<size_t>(ArgField::m)] = 1;
+  a.field[static_cast<size_t>(ArgField::n)] = scores.size();
+  a.field[static_cast<size_t>(ArgField::dst)] = at;
+  run(program, a, memory);
+  const std::vector<float> found = floats_of(memory.bytes(at));
+  return {found.begin() + 3 * lanes, found.end()};
+}
+
+TEST_P(AttentionInterpreter, ExponentialsAreWithinTwoUnits) {
+  IsaLibrary isas(templates);
+  const Isa& isa = isas.get(GetParam());
+  const int64_t lanes = isa.vector_bytes.fixed / 4;
+  const Compiled weights = compile(make_variant(isa, Stage::weights, {1, lanes}),
+                                   read_core(templates, isa.default_core));
+  std::vector<float> scores = {0, -87.9F, -88, -1000, -FLT_MAX, -INFINITY, -1e-30F, -1};
+  Random random(3);
+  while (scores.size() < 4096) {
+    scores.push_back(-std::ldexp(static_cast<float>(random.between(1, 87 << 16)), -16));
+  }
+  const std::vector<float> found = weights_of(weights.lowered, lanes, scores);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const double right = scores[i] < -87.68F ? 0 : std::exp(double{scores[i]});
+    const double one = right == 0 ? 0 : std::ldexp(1.0, std::ilogb(right) - 23);
+    ASSERT_LE(std::fabs(found[i] - right), 2 * one) << scores[i] << ": " << found[i];
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, AttentionInterpreter, testing::ValuesIn(isas_with_attention()),
                          [](const auto& isa) { return isa.param; });
 
