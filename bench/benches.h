@@ -50,6 +50,10 @@ Table convolution_table();
 void register_depthwise(const Session& session);
 Table depthwise_table();
 
+/// Attention: one query, and prompts.
+void register_attention(const Session& session);
+Table attention_table();
+
 /// Single positions of keys and values, written into packed weights.
 void register_appends(const Session& session);
 Table append_table();

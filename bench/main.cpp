@@ -16,7 +16,8 @@ struct Options {
   std::string workload;
   std::string family = "matmul_clamp_f32_qai8dxp_qsi4cxp";
   KernelRequest kernel;
-  bool all_kernels = false, packers = false, convolutions = false, depthwise = false;
+  bool all_kernels = false, packers = false, convolutions = false, depthwise = false,
+       attention = false;
   bool appends = false, quick = false;
   std::string filter = ".", json;
   std::vector<std::string> records;
@@ -51,6 +52,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--packers", o.packers, "only the packers, of all families");
   app.add_flag("--convolutions", o.convolutions, "only convolutions, against plain products");
   app.add_flag("--depthwise", o.depthwise, "only depthwise convolutions");
+  app.add_flag("--attention", o.attention, "only attention");
   app.add_flag("--appends", o.appends, "only positions appended to packed keys and values");
   app.add_option(
          "--records", o.records,
@@ -96,7 +98,7 @@ void run_registered(const Options& options) {
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
   TableReporter reporter({workload_table(), kernel_table(), packer_table(), convolution_table(),
-                          depthwise_table(), append_table()});
+                          depthwise_table(), attention_table(), append_table()});
   const size_t count = benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::Shutdown();
   if (count == 0) fail(fmt::format("no benchmark's name matches '{}'", options.filter));
@@ -121,6 +123,8 @@ int run(int argc, char** argv) {
     register_convolutions(session);
   } else if (options.depthwise) {
     register_depthwise(session);
+  } else if (options.attention) {
+    register_attention(session);
   } else if (options.appends) {
     register_appends(session);
   } else if (kernels) {
