@@ -48,6 +48,25 @@ void tw_attention_scores_f32_f32_f16_2x4_avx2(const tw_args* args) {
       const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
       const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+      const size_t rhs_prefetch = args->rhs_prefetch;
+      if (rhs_prefetch != 0) {
+        const size_t bytes = args->k * 2;
+        const uint8_t* ahead = rhs + rhs_prefetch;
+        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
+        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
+        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
+        // ahead loop: 64 per iteration
+        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
+          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
+          ahead += 64;
+          ahead_2 += 64;
+          ahead_3 += 64;
+          ahead_4 += 64;
+        }
+      }
       __m256 acc = _mm256_castsi256_ps(_mm256_setzero_si256());
       __m256 acc_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
       __m256 acc_3 = _mm256_castsi256_ps(_mm256_setzero_si256());
@@ -151,6 +170,25 @@ void tw_attention_scores_f32_f32_f16_2x4_avx2(const tw_args* args) {
       const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
       const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+      const size_t rhs_prefetch = args->rhs_prefetch;
+      if (rhs_prefetch != 0) {
+        const size_t bytes = args->k * 2;
+        const uint8_t* ahead = rhs + rhs_prefetch;
+        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
+        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
+        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
+        // ahead loop: 64 per iteration
+        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+          _mm_prefetch((const char *)ahead, _MM_HINT_T0);
+          _mm_prefetch((const char *)ahead_2, _MM_HINT_T0);
+          _mm_prefetch((const char *)ahead_3, _MM_HINT_T0);
+          _mm_prefetch((const char *)ahead_4, _MM_HINT_T0);
+          ahead += 64;
+          ahead_2 += 64;
+          ahead_3 += 64;
+          ahead_4 += 64;
+        }
+      }
       __m256 acc = _mm256_castsi256_ps(_mm256_setzero_si256());
       __m256 acc_2 = _mm256_castsi256_ps(_mm256_setzero_si256());
       __m256 acc_3 = _mm256_castsi256_ps(_mm256_setzero_si256());

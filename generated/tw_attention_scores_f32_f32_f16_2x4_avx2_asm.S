@@ -12,9 +12,9 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax lhs  rcx dst  rdx rows_2_left  rsi positions_left  rdi args  r8 q_1  r9 rhs  r10 -  r11 k_3
-//  rbx k_1  rbp k_2  r12 k_left  r13 lhs  r14 q_1  r15 rhs  ymm0 acc  ymm1 acc  ymm2 acc  ymm3 acc
-//  ymm4 acc  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 q  ymm9 q  ymm10 k
+//  rax lhs  rcx positions_left  rdx rows_2_left  rsi q_1  rdi args  r8 rhs  r9 -  r10 k_3  r11 k_1
+//  rbx k_2  rbp k_left  r12 lhs  r13 q_1  r14 rhs  ymm0 acc  ymm1 acc  ymm2 acc  ymm3 acc  ymm4 acc
+//  ymm5 acc  ymm6 acc  ymm7 acc  ymm8 q  ymm9 q  ymm10 k
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -44,50 +44,50 @@ tw_attention_scores_f32_f32_f16_2x4_avx2_asm:
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   endbr64
-  sub rsp, 72
-  .cfi_def_cfa_offset 80
-  mov qword ptr [rsp + 16], rbx
-  .cfi_offset rbx, -64
-  mov qword ptr [rsp + 24], rbp
-  .cfi_offset rbp, -56
-  mov qword ptr [rsp + 32], r12
-  .cfi_offset r12, -48
-  mov qword ptr [rsp + 40], r13
-  .cfi_offset r13, -40
-  mov qword ptr [rsp + 48], r14
-  .cfi_offset r14, -32
-  mov qword ptr [rsp + 56], r15
-  .cfi_offset r15, -24
+  sub rsp, 88
+  .cfi_def_cfa_offset 96
+  mov qword ptr [rsp + 40], rbx
+  .cfi_offset rbx, -56
+  mov qword ptr [rsp + 48], rbp
+  .cfi_offset rbp, -48
+  mov qword ptr [rsp + 56], r12
+  .cfi_offset r12, -40
+  mov qword ptr [rsp + 64], r13
+  .cfi_offset r13, -32
+  mov qword ptr [rsp + 72], r14
+  .cfi_offset r14, -24
+  mov qword ptr [rsp + 80], r15
+  .cfi_offset r15, -16
 #elif defined(_WIN32)
   .seh_proc tw_attention_scores_f32_f32_f16_2x4_avx2_asm
-  sub rsp, 168
-  .seh_stackalloc 168
-  mov qword ptr [rsp + 16], rsi
-  .seh_savereg rsi, 16
-  mov qword ptr [rsp + 24], rdi
-  .seh_savereg rdi, 24
-  mov qword ptr [rsp + 32], rbx
-  .seh_savereg rbx, 32
-  mov qword ptr [rsp + 40], rbp
-  .seh_savereg rbp, 40
-  mov qword ptr [rsp + 48], r12
-  .seh_savereg r12, 48
-  mov qword ptr [rsp + 56], r13
-  .seh_savereg r13, 56
-  mov qword ptr [rsp + 64], r14
-  .seh_savereg r14, 64
-  mov qword ptr [rsp + 72], r15
-  .seh_savereg r15, 72
-  vmovaps xmmword ptr [rsp + 80], xmm6
-  .seh_savexmm xmm6, 80
-  vmovaps xmmword ptr [rsp + 96], xmm7
-  .seh_savexmm xmm7, 96
-  vmovaps xmmword ptr [rsp + 112], xmm8
-  .seh_savexmm xmm8, 112
-  vmovaps xmmword ptr [rsp + 128], xmm9
-  .seh_savexmm xmm9, 128
-  vmovaps xmmword ptr [rsp + 144], xmm10
-  .seh_savexmm xmm10, 144
+  sub rsp, 200
+  .seh_stackalloc 200
+  mov qword ptr [rsp + 40], rsi
+  .seh_savereg rsi, 40
+  mov qword ptr [rsp + 48], rdi
+  .seh_savereg rdi, 48
+  mov qword ptr [rsp + 56], rbx
+  .seh_savereg rbx, 56
+  mov qword ptr [rsp + 64], rbp
+  .seh_savereg rbp, 64
+  mov qword ptr [rsp + 72], r12
+  .seh_savereg r12, 72
+  mov qword ptr [rsp + 80], r13
+  .seh_savereg r13, 80
+  mov qword ptr [rsp + 88], r14
+  .seh_savereg r14, 88
+  mov qword ptr [rsp + 96], r15
+  .seh_savereg r15, 96
+  vmovaps xmmword ptr [rsp + 112], xmm6
+  .seh_savexmm xmm6, 112
+  vmovaps xmmword ptr [rsp + 128], xmm7
+  .seh_savexmm xmm7, 128
+  vmovaps xmmword ptr [rsp + 144], xmm8
+  .seh_savexmm xmm8, 144
+  vmovaps xmmword ptr [rsp + 160], xmm9
+  .seh_savexmm xmm9, 160
+  vmovaps xmmword ptr [rsp + 176], xmm10
+  .seh_savexmm xmm10, 176
   .seh_endprologue
   mov rdi, rcx
 #endif
@@ -98,44 +98,72 @@ tw_attention_scores_f32_f32_f16_2x4_avx2_asm:
   test rdx, rdx
   jz L(rows_2_done)
 L(rows_2):
-  mov rsi, qword ptr [rdi + 8*2]                         // n
-  mov r8, qword ptr [rdi + 8*6]                          // lhs_stride
-  lea r8, [rax + r8]                                     // q_1
-  mov r9, qword ptr [rdi + 8*13]                         // dst_stride
-  lea r9, [rcx + r9]                                     // out_1
-  mov qword ptr [rsp + 8], r9                            // out_1, kept in the frame
-  mov r9, qword ptr [rdi + 8*10]                         // rhs
-  mov r10, 0
-  mov r11, rsi                                           // n
-  test rsi, rsi
+  mov qword ptr [rsp + 24], rcx                          // dst, kept in the frame
+  mov rcx, qword ptr [rdi + 8*2]                         // n
+  mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
+  lea rsi, [rax + rsi]                                   // q_1
+  mov r8, qword ptr [rdi + 8*13]                         // dst_stride
+  mov r9, qword ptr [rsp + 24]                           // dst
+  lea r8, [r9 + r8]                                      // out_1
+  mov qword ptr [rsp + 8], r8                            // out_1, kept in the frame
+  mov r8, qword ptr [rdi + 8*10]                         // rhs
+  mov r9, 0
+  mov r10, rcx                                           // n
+  test rcx, rcx
   jz L(positions_done)
 L(positions):
-  mov qword ptr [rsp + 0], r11                           // n, kept in the frame
-  mov r11, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov rbx, 1
+  mov qword ptr [rsp + 0], r10                           // n, kept in the frame
+  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r11, 1
+  mov rbx, qword ptr [rsp + 0]                           // n
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r8 + r10]
+  test rbx, rbx                                          // k_1
+  cmovz r11, r8
+  mov rbx, 2
   mov rbp, qword ptr [rsp + 0]                           // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r9 + r11]
-  test rbp, rbp                                          // k_1
-  cmovz rbx, r9
-  mov rbp, 2
+  lea rbx, [r11 + r10]
+  test rbp, rbp                                          // k_2
+  cmovz rbx, r11
+  mov rbp, 3
   mov r12, qword ptr [rsp + 0]                           // n
   cmp r12, rbp
   cmovb r12, rbp
   sub r12, rbp
-  lea rbp, [rbx + r11]
-  test r12, r12                                          // k_2
-  cmovz rbp, rbx
-  mov r12, 3
-  mov r13, qword ptr [rsp + 0]                           // n
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  lea r11, [rbp + r11]
-  test r13, r13                                          // k_3
-  cmovz r11, rbp
+  lea r10, [rbx + r10]
+  test r12, r12                                          // k_3
+  cmovz r10, rbx
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov r12, 0
+  cmp rbp, r12                                           // unless rhs_prefetch not_equal 
+  je L(if_done)
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, 2
+  imul r12, r13                                          // bytes
+  lea r13, [r8 + rbp]                                    // ahead
+  lea r14, [r11 + rbp]                                   // ahead
+  lea r15, [rbx + rbp]                                   // ahead
+  lea rbp, [r10 + rbp]                                   // ahead
+  test r12, r12
+  jz L(ahead_done)
+L(ahead):
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  lea r13, [r13 + 64]
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  lea r14, [r14 + 64]
+  prefetcht0 byte ptr [r15 + 0]                          // ahead
+  lea r15, [r15 + 64]
+  prefetcht0 byte ptr [rbp + 0]                          // ahead
+  lea rbp, [rbp + 64]
+  sub r12, 64                                            // next ahead
+  ja L(ahead)
+L(ahead_done):
+L(if_done):
   vpxor xmm0, xmm0, xmm0                                 // acc
   vpxor xmm1, xmm1, xmm1                                 // acc
   vpxor xmm2, xmm2, xmm2                                 // acc
@@ -144,43 +172,44 @@ L(positions):
   vpxor xmm5, xmm5, xmm5                                 // acc
   vpxor xmm6, xmm6, xmm6                                 // acc
   vpxor xmm7, xmm7, xmm7                                 // acc
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  shr r12, 3
-  mov r13, rax                                           // lhs
-  mov r14, r8                                            // q_1
-  mov r15, r9                                            // rhs
-  test r12, r12
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  shr rbp, 3
+  mov r12, rax                                           // lhs
+  mov r13, rsi                                           // q_1
+  mov r14, r8                                            // rhs
+  test rbp, rbp
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu ymm8, ymmword ptr [r13 + 0]                    // q
+  vmovdqu ymm8, ymmword ptr [r12 + 0]                    // q
+  lea r12, [r12 + 32]
+  vmovdqu ymm9, ymmword ptr [r13 + 0]                    // q
   lea r13, [r13 + 32]
-  vmovdqu ymm9, ymmword ptr [r14 + 0]                    // q
-  lea r14, [r14 + 32]
-  vmovdqu xmm10, xmmword ptr [r15 + 0]                   // k
+  vmovdqu xmm10, xmmword ptr [r14 + 0]                   // k
   vcvtph2ps ymm10, xmm10                                 // k
-  lea r15, [r15 + 16]
+  lea r14, [r14 + 16]
   vfmadd231ps ymm0, ymm10, ymm8                          // acc
   vfmadd231ps ymm4, ymm10, ymm9                          // acc
-  vmovdqu xmm10, xmmword ptr [rbx + 0]                   // k
-  vcvtph2ps ymm10, xmm10                                 // k
-  lea rbx, [rbx + 16]
-  vfmadd231ps ymm1, ymm10, ymm8                          // acc
-  vfmadd231ps ymm5, ymm10, ymm9                          // acc
-  vmovdqu xmm10, xmmword ptr [rbp + 0]                   // k
-  vcvtph2ps ymm10, xmm10                                 // k
-  lea rbp, [rbp + 16]
-  vfmadd231ps ymm2, ymm10, ymm8                          // acc
-  vfmadd231ps ymm6, ymm10, ymm9                          // acc
   vmovdqu xmm10, xmmword ptr [r11 + 0]                   // k
   vcvtph2ps ymm10, xmm10                                 // k
   lea r11, [r11 + 16]
+  vfmadd231ps ymm1, ymm10, ymm8                          // acc
+  vfmadd231ps ymm5, ymm10, ymm9                          // acc
+  vmovdqu xmm10, xmmword ptr [rbx + 0]                   // k
+  vcvtph2ps ymm10, xmm10                                 // k
+  lea rbx, [rbx + 16]
+  vfmadd231ps ymm2, ymm10, ymm8                          // acc
+  vfmadd231ps ymm6, ymm10, ymm9                          // acc
+  vmovdqu xmm10, xmmword ptr [r10 + 0]                   // k
+  vcvtph2ps ymm10, xmm10                                 // k
+  lea r10, [r10 + 16]
   vfmadd231ps ymm3, ymm10, ymm8                          // acc
   vfmadd231ps ymm7, ymm10, ymm9                          // acc
-  sub r12, 1                                             // next k
+  sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
-  lea r11, [rcx + r10]                                   // out
+  mov r10, qword ptr [rsp + 24]                          // dst
+  lea r10, [r10 + r9]                                    // out
   vpunpckhdq ymm8, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm8                                // across
@@ -194,9 +223,9 @@ L(k_done):
   vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
   vaddps ymm0, ymm0, ymm1                                // across
   vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r11 + 0], xmm0                    // out
-  mov r11, qword ptr [rsp + 8]                           // out_1
-  lea r11, [r11 + r10]                                   // out
+  vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
+  mov r10, qword ptr [rsp + 8]                           // out_1
+  lea r10, [r10 + r9]                                    // out
   vpunpckhdq ymm0, ymm4, ymm5                            // zipped
   vpunpckldq ymm1, ymm4, ymm5                            // zipped
   vaddps ymm0, ymm1, ymm0                                // across
@@ -210,28 +239,29 @@ L(k_done):
   vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
   vaddps ymm0, ymm0, ymm1                                // across
   vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r11 + 0], xmm0                    // out
-  mov rbx, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov r11, 4
-  imul rbx, r11
-  mov rbp, 4
-  mov r11, qword ptr [rsp + 0]                           // n
-  cmp r11, rbp
-  cmovb r11, rbp
-  sub r11, rbp
-  lea r9, [r9 + rbx]                                     // k
-  lea r10, [r10 + 16]
-  sub rsi, 4                                             // next positions
+  vmovdqu xmmword ptr [r10 + 0], xmm0                    // out
+  mov r11, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r10, 4
+  imul r11, r10
+  mov rbx, 4
+  mov r10, qword ptr [rsp + 0]                           // n
+  cmp r10, rbx
+  cmovb r10, rbx
+  sub r10, rbx
+  lea r8, [r8 + r11]                                     // k
+  lea r9, [r9 + 16]
+  sub rcx, 4                                             // next positions
   ja L(positions)
 L(positions_done):
-  mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, 2
-  imul rsi, r8
-  lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r8, 2
-  imul rsi, r8
-  lea rcx, [rcx + rsi]                                   // row
+  mov rcx, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov rsi, 2
+  imul rcx, rsi
+  lea rax, [rax + rcx]                                   // row
+  mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rsi, 2
+  imul rcx, rsi
+  mov rsi, qword ptr [rsp + 24]                          // dst
+  lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_2
   ja L(rows_2)
 L(rows_2_done):
@@ -241,72 +271,101 @@ L(rows_2_done):
   test rdx, rdx
   jz L(rows_1_done)
 L(rows_1):
-  mov rsi, qword ptr [rdi + 8*2]                         // n
-  mov r8, qword ptr [rdi + 8*10]                         // rhs
-  mov r9, 0
-  mov r10, rsi                                           // n
-  test rsi, rsi
+  mov qword ptr [rsp + 32], rcx                          // dst, kept in the frame
+  mov rcx, qword ptr [rdi + 8*2]                         // n
+  mov rsi, qword ptr [rdi + 8*10]                        // rhs
+  mov r8, 0
+  mov r9, rcx                                            // n
+  test rcx, rcx
   jz L(positions_2_done)
 L(positions_2):
-  mov r11, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov rbx, 1
-  mov rbp, r10                                           // n
+  mov qword ptr [rsp + 16], r9                           // n, kept in the frame
+  mov r9, qword ptr [rdi + 8*11]                         // rhs_stride
+  mov r10, 1
+  mov r11, qword ptr [rsp + 16]                          // n
+  cmp r11, r10
+  cmovb r11, r10
+  sub r11, r10
+  lea r10, [rsi + r9]
+  test r11, r11                                          // k_1
+  cmovz r10, rsi
+  mov r11, 2
+  mov rbx, qword ptr [rsp + 16]                          // n
+  cmp rbx, r11
+  cmovb rbx, r11
+  sub rbx, r11
+  lea r11, [r10 + r9]
+  test rbx, rbx                                          // k_2
+  cmovz r11, r10
+  mov rbx, 3
+  mov rbp, qword ptr [rsp + 16]                          // n
   cmp rbp, rbx
   cmovb rbp, rbx
   sub rbp, rbx
-  lea rbx, [r8 + r11]
-  test rbp, rbp                                          // k_1
-  cmovz rbx, r8
-  mov rbp, 2
-  mov r12, r10                                           // n
-  cmp r12, rbp
-  cmovb r12, rbp
-  sub r12, rbp
-  lea rbp, [rbx + r11]
-  test r12, r12                                          // k_2
-  cmovz rbp, rbx
-  mov r12, 3
-  mov r13, r10                                           // n
-  cmp r13, r12
-  cmovb r13, r12
-  sub r13, r12
-  lea r11, [rbp + r11]
-  test r13, r13                                          // k_3
-  cmovz r11, rbp
+  lea r9, [r11 + r9]
+  test rbp, rbp                                          // k_3
+  cmovz r9, r11
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  mov rbp, 0
+  cmp rbx, rbp                                           // unless rhs_prefetch not_equal 
+  je L(if_2_done)
+  lea rbp, [rsi + rbx]                                   // ahead
+  lea r12, [r10 + rbx]                                   // ahead
+  lea r13, [r11 + rbx]                                   // ahead
+  lea rbx, [r9 + rbx]                                    // ahead
+  mov r14, qword ptr [rdi + 8*3]                         // k
+  mov r15, 2
+  imul r14, r15                                          // bytes
+  test r14, r14
+  jz L(ahead_2_done)
+L(ahead_2):
+  prefetcht0 byte ptr [rbp + 0]                          // ahead
+  lea rbp, [rbp + 64]
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  lea r12, [r12 + 64]
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  lea r13, [r13 + 64]
+  prefetcht0 byte ptr [rbx + 0]                          // ahead
+  lea rbx, [rbx + 64]
+  sub r14, 64                                            // next ahead
+  ja L(ahead_2)
+L(ahead_2_done):
+L(if_2_done):
   vpxor xmm0, xmm0, xmm0                                 // acc
   vpxor xmm1, xmm1, xmm1                                 // acc
   vpxor xmm2, xmm2, xmm2                                 // acc
   vpxor xmm3, xmm3, xmm3                                 // acc
-  mov r12, qword ptr [rdi + 8*3]                         // k
-  shr r12, 3
-  mov r13, rax                                           // lhs
-  mov r14, r8                                            // rhs
-  test r12, r12
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  shr rbx, 3
+  mov rbp, rax                                           // lhs
+  mov r12, rsi                                           // rhs
+  test rbx, rbx
   jz L(k_2_done)
   .balign 64
 L(k_2):
-  vmovdqu ymm4, ymmword ptr [r13 + 0]                    // q
-  lea r13, [r13 + 32]
-  vmovdqu xmm5, xmmword ptr [r14 + 0]                    // k
+  vmovdqu ymm4, ymmword ptr [rbp + 0]                    // q
+  lea rbp, [rbp + 32]
+  vmovdqu xmm5, xmmword ptr [r12 + 0]                    // k
   vcvtph2ps ymm5, xmm5                                   // k
-  lea r14, [r14 + 16]
+  lea r12, [r12 + 16]
   vfmadd231ps ymm0, ymm5, ymm4                           // acc
-  vmovdqu xmm5, xmmword ptr [rbx + 0]                    // k
+  vmovdqu xmm5, xmmword ptr [r10 + 0]                    // k
   vcvtph2ps ymm5, xmm5                                   // k
-  lea rbx, [rbx + 16]
+  lea r10, [r10 + 16]
   vfmadd231ps ymm1, ymm5, ymm4                           // acc
-  vmovdqu xmm5, xmmword ptr [rbp + 0]                    // k
-  vcvtph2ps ymm5, xmm5                                   // k
-  lea rbp, [rbp + 16]
-  vfmadd231ps ymm2, ymm5, ymm4                           // acc
   vmovdqu xmm5, xmmword ptr [r11 + 0]                    // k
   vcvtph2ps ymm5, xmm5                                   // k
   lea r11, [r11 + 16]
+  vfmadd231ps ymm2, ymm5, ymm4                           // acc
+  vmovdqu xmm5, xmmword ptr [r9 + 0]                     // k
+  vcvtph2ps ymm5, xmm5                                   // k
+  lea r9, [r9 + 16]
   vfmadd231ps ymm3, ymm5, ymm4                           // acc
-  sub r12, 1                                             // next k
+  sub rbx, 1                                             // next k
   ja L(k_2)
 L(k_2_done):
-  lea r11, [rcx + r9]                                    // out
+  mov r9, qword ptr [rsp + 32]                           // dst
+  lea r9, [r9 + r8]                                      // out
   vpunpckhdq ymm4, ymm0, ymm1                            // zipped
   vpunpckldq ymm0, ymm0, ymm1                            // zipped
   vaddps ymm0, ymm0, ymm4                                // across
@@ -320,58 +379,60 @@ L(k_2_done):
   vperm2i128 ymm0, ymm0, ymm0, 0x20                      // moved
   vaddps ymm0, ymm0, ymm1                                // across
   vextracti128 xmm0, ymm0, 0                             // out
-  vmovdqu xmmword ptr [r11 + 0], xmm0                    // out
-  mov r11, qword ptr [rdi + 8*11]                        // rhs_stride
-  mov rbx, 4
-  imul r11, rbx
-  mov rbx, 4
-  cmp r10, rbx
-  cmovb r10, rbx
-  sub r10, rbx
-  lea r8, [r8 + r11]                                     // k
-  lea r9, [r9 + 16]
-  sub rsi, 4                                             // next positions
+  vmovdqu xmmword ptr [r9 + 0], xmm0                     // out
+  mov r10, qword ptr [rdi + 8*11]                        // rhs_stride
+  mov r9, 4
+  imul r10, r9
+  mov r11, 4
+  mov r9, qword ptr [rsp + 16]                           // n
+  cmp r9, r11
+  cmovb r9, r11
+  sub r9, r11
+  lea rsi, [rsi + r10]                                   // k
+  lea r8, [r8 + 16]
+  sub rcx, 4                                             // next positions
   ja L(positions_2)
 L(positions_2_done):
-  mov rsi, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov r8, 1
-  imul rsi, r8
-  lea rax, [rax + rsi]                                   // row
-  mov rsi, qword ptr [rdi + 8*13]                        // dst_stride
-  mov r8, 1
-  imul rsi, r8
-  lea rcx, [rcx + rsi]                                   // row
+  mov rcx, qword ptr [rdi + 8*6]                         // lhs_stride
+  mov rsi, 1
+  imul rcx, rsi
+  lea rax, [rax + rcx]                                   // row
+  mov rcx, qword ptr [rdi + 8*13]                        // dst_stride
+  mov rsi, 1
+  imul rcx, rsi
+  mov rsi, qword ptr [rsp + 32]                          // dst
+  lea rcx, [rsi + rcx]                                   // row
   sub rdx, 1                                             // next rows_1
   ja L(rows_1)
 L(rows_1_done):
 #if defined(__ELF__) || defined(__APPLE__)
-  mov rbx, qword ptr [rsp + 16]
-  mov rbp, qword ptr [rsp + 24]
-  mov r12, qword ptr [rsp + 32]
-  mov r13, qword ptr [rsp + 40]
-  mov r14, qword ptr [rsp + 48]
-  mov r15, qword ptr [rsp + 56]
-  add rsp, 72
+  mov rbx, qword ptr [rsp + 40]
+  mov rbp, qword ptr [rsp + 48]
+  mov r12, qword ptr [rsp + 56]
+  mov r13, qword ptr [rsp + 64]
+  mov r14, qword ptr [rsp + 72]
+  mov r15, qword ptr [rsp + 80]
+  add rsp, 88
   .cfi_def_cfa_offset 8
   vzeroupper
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   vzeroupper
-  mov rsi, qword ptr [rsp + 16]
-  mov rdi, qword ptr [rsp + 24]
-  mov rbx, qword ptr [rsp + 32]
-  mov rbp, qword ptr [rsp + 40]
-  mov r12, qword ptr [rsp + 48]
-  mov r13, qword ptr [rsp + 56]
-  mov r14, qword ptr [rsp + 64]
-  mov r15, qword ptr [rsp + 72]
-  vmovaps xmm6, xmmword ptr [rsp + 80]
-  vmovaps xmm7, xmmword ptr [rsp + 96]
-  vmovaps xmm8, xmmword ptr [rsp + 112]
-  vmovaps xmm9, xmmword ptr [rsp + 128]
-  vmovaps xmm10, xmmword ptr [rsp + 144]
-  add rsp, 168
+  mov rsi, qword ptr [rsp + 40]
+  mov rdi, qword ptr [rsp + 48]
+  mov rbx, qword ptr [rsp + 56]
+  mov rbp, qword ptr [rsp + 64]
+  mov r12, qword ptr [rsp + 72]
+  mov r13, qword ptr [rsp + 80]
+  mov r14, qword ptr [rsp + 88]
+  mov r15, qword ptr [rsp + 96]
+  vmovaps xmm6, xmmword ptr [rsp + 112]
+  vmovaps xmm7, xmmword ptr [rsp + 128]
+  vmovaps xmm8, xmmword ptr [rsp + 144]
+  vmovaps xmm9, xmmword ptr [rsp + 160]
+  vmovaps xmm10, xmmword ptr [rsp + 176]
+  add rsp, 200
   ret
   .seh_endproc
 #endif

@@ -53,6 +53,25 @@ void tw_attention_scores_f32_f32_f16_4x4_neon(const tw_args* args) {
       const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
       const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+      const size_t rhs_prefetch = args->rhs_prefetch;
+      if (rhs_prefetch != 0) {
+        const size_t bytes = args->k * 2;
+        const uint8_t* ahead = rhs + rhs_prefetch;
+        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
+        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
+        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
+        // ahead loop: 64 per iteration
+        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+          __builtin_prefetch((const void *)ahead, 0, 3);
+          __builtin_prefetch((const void *)ahead_2, 0, 3);
+          __builtin_prefetch((const void *)ahead_3, 0, 3);
+          __builtin_prefetch((const void *)ahead_4, 0, 3);
+          ahead += 64;
+          ahead_2 += 64;
+          ahead_3 += 64;
+          ahead_4 += 64;
+        }
+      }
       float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
       float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
       float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
@@ -188,6 +207,25 @@ void tw_attention_scores_f32_f32_f16_4x4_neon(const tw_args* args) {
       const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
       const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+      const size_t rhs_prefetch = args->rhs_prefetch;
+      if (rhs_prefetch != 0) {
+        const size_t bytes = args->k * 2;
+        const uint8_t* ahead = rhs + rhs_prefetch;
+        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
+        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
+        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
+        // ahead loop: 64 per iteration
+        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+          __builtin_prefetch((const void *)ahead, 0, 3);
+          __builtin_prefetch((const void *)ahead_2, 0, 3);
+          __builtin_prefetch((const void *)ahead_3, 0, 3);
+          __builtin_prefetch((const void *)ahead_4, 0, 3);
+          ahead += 64;
+          ahead_2 += 64;
+          ahead_3 += 64;
+          ahead_4 += 64;
+        }
+      }
       float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
       float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
       float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));
@@ -273,6 +311,25 @@ void tw_attention_scores_f32_f32_f16_4x4_neon(const tw_args* args) {
       const uint8_t* k_1 = n > 1 ? rhs + rhs_stride : rhs;
       const uint8_t* k_2 = n > 2 ? k_1 + rhs_stride : k_1;
       const uint8_t* k_3 = n > 3 ? k_2 + rhs_stride : k_2;
+      const size_t rhs_prefetch = args->rhs_prefetch;
+      if (rhs_prefetch != 0) {
+        const size_t bytes = args->k * 2;
+        const uint8_t* ahead = rhs + rhs_prefetch;
+        const uint8_t* ahead_2 = k_1 + rhs_prefetch;
+        const uint8_t* ahead_3 = k_2 + rhs_prefetch;
+        const uint8_t* ahead_4 = k_3 + rhs_prefetch;
+        // ahead loop: 64 per iteration
+        for (size_t i_ahead = 0; i_ahead < bytes; i_ahead += 64) {
+          __builtin_prefetch((const void *)ahead, 0, 3);
+          __builtin_prefetch((const void *)ahead_2, 0, 3);
+          __builtin_prefetch((const void *)ahead_3, 0, 3);
+          __builtin_prefetch((const void *)ahead_4, 0, 3);
+          ahead += 64;
+          ahead_2 += 64;
+          ahead_3 += 64;
+          ahead_4 += 64;
+        }
+      }
       float32x4_t acc = vreinterpretq_f32_s32(vdupq_n_s32(0));
       float32x4_t acc_2 = vreinterpretq_f32_s32(vdupq_n_s32(0));
       float32x4_t acc_3 = vreinterpretq_f32_s32(vdupq_n_s32(0));

@@ -114,6 +114,31 @@ L(positions):
   add x14, x16, x14
   cmp x17, #0                                            // k_3
   csel x14, x16, x14, eq
+  ldr x17, [x0, #8*19]                                   // rhs_prefetch
+  mov x19, #0
+  cmp x17, x19                                           // unless rhs_prefetch not_equal 
+  b.eq L(if_done)
+  add x19, x11, x17                                      // ahead
+  add x20, x15, x17                                      // ahead
+  add x21, x16, x17                                      // ahead
+  add x17, x14, x17                                      // ahead
+  ldr x22, [x0, #8*3]                                    // k
+  mov x23, #2
+  mul x22, x22, x23                                      // bytes
+  cbz x22, L(ahead_done)
+L(ahead):
+  prfm pldl1keep, [x19, #0]                              // ahead
+  add x19, x19, #64
+  prfm pldl1keep, [x20, #0]                              // ahead
+  add x20, x20, #64
+  prfm pldl1keep, [x21, #0]                              // ahead
+  add x21, x21, #64
+  prfm pldl1keep, [x17, #0]                              // ahead
+  add x17, x17, #64
+  subs x22, x22, #64                                     // next ahead
+  b.hi L(ahead)
+L(ahead_done):
+L(if_done):
   movi v0.2d, #0                                         // acc
   movi v1.2d, #0                                         // acc
   movi v2.2d, #0                                         // acc
@@ -274,6 +299,31 @@ L(positions_2):
   add x10, x12, x10
   cmp x13, #0                                            // k_3
   csel x10, x12, x10, eq
+  ldr x13, [x0, #8*19]                                   // rhs_prefetch
+  mov x14, #0
+  cmp x13, x14                                           // unless rhs_prefetch not_equal 
+  b.eq L(if_2_done)
+  add x14, x7, x13                                       // ahead
+  add x15, x11, x13                                      // ahead
+  add x16, x12, x13                                      // ahead
+  add x13, x10, x13                                      // ahead
+  ldr x17, [x0, #8*3]                                    // k
+  mov x19, #2
+  mul x17, x17, x19                                      // bytes
+  cbz x17, L(ahead_2_done)
+L(ahead_2):
+  prfm pldl1keep, [x14, #0]                              // ahead
+  add x14, x14, #64
+  prfm pldl1keep, [x15, #0]                              // ahead
+  add x15, x15, #64
+  prfm pldl1keep, [x16, #0]                              // ahead
+  add x16, x16, #64
+  prfm pldl1keep, [x13, #0]                              // ahead
+  add x13, x13, #64
+  subs x17, x17, #64                                     // next ahead
+  b.hi L(ahead_2)
+L(ahead_2_done):
+L(if_2_done):
   movi v0.2d, #0                                         // acc
   movi v1.2d, #0                                         // acc
   movi v2.2d, #0                                         // acc
@@ -388,6 +438,31 @@ L(positions_3):
   add x8, x10, x8
   cmp x11, #0                                            // k_3
   csel x8, x10, x8, eq
+  ldr x11, [x0, #8*19]                                   // rhs_prefetch
+  mov x12, #0
+  cmp x11, x12                                           // unless rhs_prefetch not_equal 
+  b.eq L(if_3_done)
+  add x12, x5, x11                                       // ahead
+  add x13, x9, x11                                       // ahead
+  add x14, x10, x11                                      // ahead
+  add x11, x8, x11                                       // ahead
+  ldr x15, [x0, #8*3]                                    // k
+  mov x16, #2
+  mul x15, x15, x16                                      // bytes
+  cbz x15, L(ahead_3_done)
+L(ahead_3):
+  prfm pldl1keep, [x12, #0]                              // ahead
+  add x12, x12, #64
+  prfm pldl1keep, [x13, #0]                              // ahead
+  add x13, x13, #64
+  prfm pldl1keep, [x14, #0]                              // ahead
+  add x14, x14, #64
+  prfm pldl1keep, [x11, #0]                              // ahead
+  add x11, x11, #64
+  subs x15, x15, #64                                     // next ahead
+  b.hi L(ahead_3)
+L(ahead_3_done):
+L(if_3_done):
   movi v0.2d, #0                                         // acc
   movi v1.2d, #0                                         // acc
   movi v2.2d, #0                                         // acc

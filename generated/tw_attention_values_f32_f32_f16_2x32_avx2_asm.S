@@ -129,6 +129,10 @@ L(columns):
   mov r10, qword ptr [rsp + 8]                           // dst
   lea r10, [r10 + rdx]                                   // out
   lea rbx, [r9 + rdx]                                    // out
+  mov rbp, 0
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r12, rbp                                           // unless rhs_prefetch equal 
+  jne L(if_else)
   lea rbp, [rcx + 96]                                    // w
   lea r12, [rsi + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
@@ -188,6 +192,71 @@ L(k_done):
   vmovdqu ymmword ptr [rbx + 32], ymm6                   // acc
   vmovdqu ymmword ptr [rbx + 64], ymm7                   // acc
   vmovdqu ymmword ptr [rbx + 96], ymm4                   // acc
+  jmp L(if_done)
+L(if_else):
+  lea rbp, [rcx + 96]                                    // w
+  lea r12, [rsi + 96]                                    // w
+  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
+  vmulps ymm1, ymm1, ymm0                                // acc
+  vmovdqu ymm2, ymmword ptr [r10 + 32]                   // old
+  vmulps ymm2, ymm2, ymm0                                // acc
+  vmovdqu ymm3, ymmword ptr [r10 + 64]                   // old
+  vmulps ymm3, ymm3, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [r10 + 96]                   // old
+  vmulps ymm0, ymm4, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [rsi + 64]                   // correction
+  vmovdqu ymm5, ymmword ptr [rbx + 0]                    // old
+  vmulps ymm5, ymm5, ymm4                                // acc
+  vmovdqu ymm6, ymmword ptr [rbx + 32]                   // old
+  vmulps ymm6, ymm6, ymm4                                // acc
+  vmovdqu ymm7, ymmword ptr [rbx + 64]                   // old
+  vmulps ymm7, ymm7, ymm4                                // acc
+  vmovdqu ymm8, ymmword ptr [rbx + 96]                   // old
+  vmulps ymm4, ymm8, ymm4                                // acc
+  mov r13, qword ptr [rdi + 8*3]                         // k
+  mov r14, rax                                           // rhs
+  test r13, r13
+  jz L(k_2_done)
+  .balign 64
+L(k_2):
+  vmovdqu xmm8, xmmword ptr [r14 + 0]                    // v
+  vcvtph2ps ymm8, xmm8                                   // v
+  vmovdqu xmm9, xmmword ptr [r14 + 16]                   // v
+  vcvtph2ps ymm9, xmm9                                   // v
+  vmovdqu xmm10, xmmword ptr [r14 + 32]                  // v
+  vcvtph2ps ymm10, xmm10                                 // v
+  vmovdqu xmm11, xmmword ptr [r14 + 48]                  // v
+  vcvtph2ps ymm11, xmm11                                 // v
+  mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r15, [r14 + r15]                                   // ahead
+  prefetcht0 byte ptr [r15 + 0]                          // ahead
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r14, [r14 + r15]                                   // v
+  vpbroadcastd ymm12, dword ptr [rbp + 0]                // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps ymm1, ymm8, ymm12                          // acc
+  vfmadd231ps ymm2, ymm9, ymm12                          // acc
+  vfmadd231ps ymm3, ymm10, ymm12                         // acc
+  vfmadd231ps ymm0, ymm11, ymm12                         // acc
+  vpbroadcastd ymm12, dword ptr [r12 + 0]                // w
+  lea r12, [r12 + 4]
+  vfmadd231ps ymm5, ymm8, ymm12                          // acc
+  vfmadd231ps ymm6, ymm9, ymm12                          // acc
+  vfmadd231ps ymm7, ymm10, ymm12                         // acc
+  vfmadd231ps ymm4, ymm11, ymm12                         // acc
+  sub r13, 1                                             // next k
+  ja L(k_2)
+L(k_2_done):
+  vmovdqu ymmword ptr [r10 + 0], ymm1                    // acc
+  vmovdqu ymmword ptr [r10 + 32], ymm2                   // acc
+  vmovdqu ymmword ptr [r10 + 64], ymm3                   // acc
+  vmovdqu ymmword ptr [r10 + 96], ymm0                   // acc
+  vmovdqu ymmword ptr [rbx + 0], ymm5                    // acc
+  vmovdqu ymmword ptr [rbx + 32], ymm6                   // acc
+  vmovdqu ymmword ptr [rbx + 64], ymm7                   // acc
+  vmovdqu ymmword ptr [rbx + 96], ymm4                   // acc
+L(if_done):
   lea rax, [rax + 64]
   lea rdx, [rdx + 128]
   sub r11, 1                                             // next columns
@@ -200,6 +269,10 @@ L(vectors):
   mov r11, qword ptr [rsp + 8]                           // dst
   lea r11, [r11 + rdx]                                   // out
   lea rbx, [r9 + rdx]                                    // out
+  mov rbp, 0
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r12, rbp                                           // unless rhs_prefetch equal 
+  jne L(if_2_else)
   lea rbp, [rcx + 96]                                    // w
   lea r12, [rsi + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
@@ -211,9 +284,9 @@ L(vectors):
   mov r13, qword ptr [rdi + 8*3]                         // k
   mov r14, rax                                           // rhs
   test r13, r13
-  jz L(k_2_done)
+  jz L(k_3_done)
   .balign 64
-L(k_2):
+L(k_3):
   vmovdqu xmm2, xmmword ptr [r14 + 0]                    // v
   vcvtph2ps ymm2, xmm2                                   // v
   mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -225,10 +298,45 @@ L(k_2):
   lea r12, [r12 + 4]
   vfmadd231ps ymm1, ymm2, ymm3                           // acc
   sub r13, 1                                             // next k
-  ja L(k_2)
-L(k_2_done):
+  ja L(k_3)
+L(k_3_done):
   vmovdqu ymmword ptr [r11 + 0], ymm0                    // acc
   vmovdqu ymmword ptr [rbx + 0], ymm1                    // acc
+  jmp L(if_2_done)
+L(if_2_else):
+  lea rbp, [rcx + 96]                                    // w
+  lea r12, [rsi + 96]                                    // w
+  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
+  vmulps ymm0, ymm1, ymm0                                // acc
+  vmovdqu ymm1, ymmword ptr [rsi + 64]                   // correction
+  vmovdqu ymm2, ymmword ptr [rbx + 0]                    // old
+  vmulps ymm1, ymm2, ymm1                                // acc
+  mov r13, qword ptr [rdi + 8*3]                         // k
+  mov r14, rax                                           // rhs
+  test r13, r13
+  jz L(k_4_done)
+  .balign 64
+L(k_4):
+  vmovdqu xmm2, xmmword ptr [r14 + 0]                    // v
+  vcvtph2ps ymm2, xmm2                                   // v
+  mov r15, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r15, [r14 + r15]                                   // ahead
+  prefetcht0 byte ptr [r15 + 0]                          // ahead
+  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r14, [r14 + r15]                                   // v
+  vpbroadcastd ymm3, dword ptr [rbp + 0]                 // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps ymm0, ymm2, ymm3                           // acc
+  vpbroadcastd ymm3, dword ptr [r12 + 0]                 // w
+  lea r12, [r12 + 4]
+  vfmadd231ps ymm1, ymm2, ymm3                           // acc
+  sub r13, 1                                             // next k
+  ja L(k_4)
+L(k_4_done):
+  vmovdqu ymmword ptr [r11 + 0], ymm0                    // acc
+  vmovdqu ymmword ptr [rbx + 0], ymm1                    // acc
+L(if_2_done):
   lea rax, [rax + 16]
   lea rdx, [rdx + 32]
   sub r10, 1                                             // next vectors
@@ -269,6 +377,10 @@ L(rows_1):
   jz L(columns_2_done)
 L(columns_2):
   lea r11, [rsi + rdx]                                   // out
+  mov rbx, 0
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  jne L(if_3_else)
   lea rbx, [rcx + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
@@ -282,9 +394,9 @@ L(columns_2):
   mov rbp, qword ptr [rdi + 8*3]                         // k
   mov r12, rax                                           // rhs
   test rbp, rbp
-  jz L(k_3_done)
+  jz L(k_5_done)
   .balign 64
-L(k_3):
+L(k_5):
   vmovdqu xmm4, xmmword ptr [r12 + 0]                    // v
   vcvtph2ps ymm4, xmm4                                   // v
   vmovdqu xmm5, xmmword ptr [r12 + 16]                   // v
@@ -302,12 +414,57 @@ L(k_3):
   vfmadd231ps ymm3, ymm6, ymm8                           // acc
   vfmadd231ps ymm0, ymm7, ymm8                           // acc
   sub rbp, 1                                             // next k
-  ja L(k_3)
-L(k_3_done):
+  ja L(k_5)
+L(k_5_done):
   vmovdqu ymmword ptr [r11 + 0], ymm1                    // acc
   vmovdqu ymmword ptr [r11 + 32], ymm2                   // acc
   vmovdqu ymmword ptr [r11 + 64], ymm3                   // acc
   vmovdqu ymmword ptr [r11 + 96], ymm0                   // acc
+  jmp L(if_3_done)
+L(if_3_else):
+  lea rbx, [rcx + 96]                                    // w
+  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [r11 + 0]                    // old
+  vmulps ymm1, ymm1, ymm0                                // acc
+  vmovdqu ymm2, ymmword ptr [r11 + 32]                   // old
+  vmulps ymm2, ymm2, ymm0                                // acc
+  vmovdqu ymm3, ymmword ptr [r11 + 64]                   // old
+  vmulps ymm3, ymm3, ymm0                                // acc
+  vmovdqu ymm4, ymmword ptr [r11 + 96]                   // old
+  vmulps ymm0, ymm4, ymm0                                // acc
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  mov r12, rax                                           // rhs
+  test rbp, rbp
+  jz L(k_6_done)
+  .balign 64
+L(k_6):
+  vmovdqu xmm4, xmmword ptr [r12 + 0]                    // v
+  vcvtph2ps ymm4, xmm4                                   // v
+  vmovdqu xmm5, xmmword ptr [r12 + 16]                   // v
+  vcvtph2ps ymm5, xmm5                                   // v
+  vmovdqu xmm6, xmmword ptr [r12 + 32]                   // v
+  vcvtph2ps ymm6, xmm6                                   // v
+  vmovdqu xmm7, xmmword ptr [r12 + 48]                   // v
+  vcvtph2ps ymm7, xmm7                                   // v
+  mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r13, [r12 + r13]                                   // ahead
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r12, [r12 + r13]                                   // v
+  vpbroadcastd ymm8, dword ptr [rbx + 0]                 // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps ymm1, ymm4, ymm8                           // acc
+  vfmadd231ps ymm2, ymm5, ymm8                           // acc
+  vfmadd231ps ymm3, ymm6, ymm8                           // acc
+  vfmadd231ps ymm0, ymm7, ymm8                           // acc
+  sub rbp, 1                                             // next k
+  ja L(k_6)
+L(k_6_done):
+  vmovdqu ymmword ptr [r11 + 0], ymm1                    // acc
+  vmovdqu ymmword ptr [r11 + 32], ymm2                   // acc
+  vmovdqu ymmword ptr [r11 + 64], ymm3                   // acc
+  vmovdqu ymmword ptr [r11 + 96], ymm0                   // acc
+L(if_3_done):
   lea rax, [rax + 64]
   lea rdx, [rdx + 128]
   sub r10, 1                                             // next columns
@@ -317,6 +474,10 @@ L(columns_2_done):
   jz L(vectors_2_done)
 L(vectors_2):
   lea r10, [rsi + rdx]                                   // out
+  mov r11, 0
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbx, r11                                           // unless rhs_prefetch equal 
+  jne L(if_4_else)
   lea r11, [rcx + 96]                                    // w
   vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
   vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
@@ -324,9 +485,9 @@ L(vectors_2):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   mov rbp, rax                                           // rhs
   test rbx, rbx
-  jz L(k_4_done)
+  jz L(k_7_done)
   .balign 64
-L(k_4):
+L(k_7):
   vmovdqu xmm1, xmmword ptr [rbp + 0]                    // v
   vcvtph2ps ymm1, xmm1                                   // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -335,9 +496,36 @@ L(k_4):
   lea r11, [r11 + 4]
   vfmadd231ps ymm0, ymm1, ymm2                           // acc
   sub rbx, 1                                             // next k
-  ja L(k_4)
-L(k_4_done):
+  ja L(k_7)
+L(k_7_done):
   vmovdqu ymmword ptr [r10 + 0], ymm0                    // acc
+  jmp L(if_4_done)
+L(if_4_else):
+  lea r11, [rcx + 96]                                    // w
+  vmovdqu ymm0, ymmword ptr [rcx + 64]                   // correction
+  vmovdqu ymm1, ymmword ptr [r10 + 0]                    // old
+  vmulps ymm0, ymm1, ymm0                                // acc
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, rax                                           // rhs
+  test rbx, rbx
+  jz L(k_8_done)
+  .balign 64
+L(k_8):
+  vmovdqu xmm1, xmmword ptr [rbp + 0]                    // v
+  vcvtph2ps ymm1, xmm1                                   // v
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r12, [rbp + r12]                                   // ahead
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea rbp, [rbp + r12]                                   // v
+  vpbroadcastd ymm2, dword ptr [r11 + 0]                 // w
+  lea r11, [r11 + 4]
+  vfmadd231ps ymm0, ymm1, ymm2                           // acc
+  sub rbx, 1                                             // next k
+  ja L(k_8)
+L(k_8_done):
+  vmovdqu ymmword ptr [r10 + 0], ymm0                    // acc
+L(if_4_done):
   lea rax, [rax + 16]
   lea rdx, [rdx + 32]
   sub r9, 1                                              // next vectors

@@ -112,6 +112,10 @@ L(columns):
   add x15, x8, x13                                       // out
   add x16, x9, x13                                       // out
   add x17, x7, x13                                       // out
+  mov x19, #0
+  ldr x20, [x0, #8*19]                                   // rhs_prefetch
+  cmp x20, x19                                           // unless rhs_prefetch equal 
+  b.ne L(if_else)
   add x19, x1, #48                                       // w
   add x20, x5, #48                                       // w
   add x21, x6, #48                                       // w
@@ -200,6 +204,100 @@ L(k_done):
   str q1, [x17, #16]                                     // acc
   str q2, [x17, #32]                                     // acc
   str q3, [x17, #48]                                     // acc
+  b L(if_done)
+L(if_else):
+  add x19, x1, #48                                       // w
+  add x20, x5, #48                                       // w
+  add x21, x6, #48                                       // w
+  add x22, x4, #48                                       // w
+  ldr q4, [x1, #32]                                      // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x14]            // old, old, old, old
+  fmul v5.4s, v0.4s, v4.4s                               // acc
+  fmul v6.4s, v1.4s, v4.4s                               // acc
+  fmul v7.4s, v2.4s, v4.4s                               // acc
+  fmul v4.4s, v3.4s, v4.4s                               // acc
+  ldr q16, [x5, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15]            // old, old, old, old
+  fmul v17.4s, v0.4s, v16.4s                             // acc
+  fmul v18.4s, v1.4s, v16.4s                             // acc
+  fmul v19.4s, v2.4s, v16.4s                             // acc
+  fmul v16.4s, v3.4s, v16.4s                             // acc
+  ldr q20, [x6, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x16]            // old, old, old, old
+  fmul v21.4s, v0.4s, v20.4s                             // acc
+  fmul v22.4s, v1.4s, v20.4s                             // acc
+  fmul v23.4s, v2.4s, v20.4s                             // acc
+  fmul v20.4s, v3.4s, v20.4s                             // acc
+  ldr q24, [x4, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x17]            // old, old, old, old
+  fmul v0.4s, v0.4s, v24.4s                              // acc
+  fmul v1.4s, v1.4s, v24.4s                              // acc
+  fmul v2.4s, v2.4s, v24.4s                              // acc
+  fmul v3.4s, v3.4s, v24.4s                              // acc
+  ldr x23, [x0, #8*3]                                    // k
+  mov x24, x12                                           // rhs
+  cbz x23, L(k_2_done)
+#if defined(__ELF__) || defined(__APPLE__)
+  .balign 64
+#endif
+L(k_2):
+  ldr d24, [x24, #0]                                     // v
+  fcvtl v24.4s, v24.4h                                   // v
+  ldr d25, [x24, #8]                                     // v
+  fcvtl v25.4s, v25.4h                                   // v
+  ldr d26, [x24, #16]                                    // v
+  fcvtl v26.4s, v26.4h                                   // v
+  ldr d27, [x24, #24]                                    // v
+  fcvtl v27.4s, v27.4h                                   // v
+  ldr x25, [x0, #8*19]                                   // rhs_prefetch
+  add x25, x24, x25                                      // ahead
+  prfm pldl1keep, [x25, #0]                              // ahead
+  ldr x25, [x0, #8*11]                                   // rhs_stride
+  add x24, x24, x25                                      // v
+  ld1r {v28.4s}, [x19]                                   // w
+  add x19, x19, #4
+  fmla v5.4s, v24.4s, v28.4s                             // acc
+  fmla v6.4s, v25.4s, v28.4s                             // acc
+  fmla v7.4s, v26.4s, v28.4s                             // acc
+  fmla v4.4s, v27.4s, v28.4s                             // acc
+  ld1r {v28.4s}, [x20]                                   // w
+  add x20, x20, #4
+  fmla v17.4s, v24.4s, v28.4s                            // acc
+  fmla v18.4s, v25.4s, v28.4s                            // acc
+  fmla v19.4s, v26.4s, v28.4s                            // acc
+  fmla v16.4s, v27.4s, v28.4s                            // acc
+  ld1r {v28.4s}, [x21]                                   // w
+  add x21, x21, #4
+  fmla v21.4s, v24.4s, v28.4s                            // acc
+  fmla v22.4s, v25.4s, v28.4s                            // acc
+  fmla v23.4s, v26.4s, v28.4s                            // acc
+  fmla v20.4s, v27.4s, v28.4s                            // acc
+  ld1r {v28.4s}, [x22]                                   // w
+  add x22, x22, #4
+  fmla v0.4s, v24.4s, v28.4s                             // acc
+  fmla v1.4s, v25.4s, v28.4s                             // acc
+  fmla v2.4s, v26.4s, v28.4s                             // acc
+  fmla v3.4s, v27.4s, v28.4s                             // acc
+  subs x23, x23, #1                                      // next k
+  b.hi L(k_2)
+L(k_2_done):
+  str q5, [x14, #0]                                      // acc
+  str q6, [x14, #16]                                     // acc
+  str q7, [x14, #32]                                     // acc
+  str q4, [x14, #48]                                     // acc
+  str q17, [x15, #0]                                     // acc
+  str q18, [x15, #16]                                    // acc
+  str q19, [x15, #32]                                    // acc
+  str q16, [x15, #48]                                    // acc
+  str q21, [x16, #0]                                     // acc
+  str q22, [x16, #16]                                    // acc
+  str q23, [x16, #32]                                    // acc
+  str q20, [x16, #48]                                    // acc
+  str q0, [x17, #0]                                      // acc
+  str q1, [x17, #16]                                     // acc
+  str q2, [x17, #32]                                     // acc
+  str q3, [x17, #48]                                     // acc
+L(if_done):
   add x12, x12, #32
   add x13, x13, #64
   subs x11, x11, #1                                      // next columns
@@ -211,6 +309,10 @@ L(vectors):
   add x14, x8, x13                                       // out
   add x15, x9, x13                                       // out
   add x16, x7, x13                                       // out
+  mov x17, #0
+  ldr x19, [x0, #8*19]                                   // rhs_prefetch
+  cmp x19, x17                                           // unless rhs_prefetch equal 
+  b.ne L(if_2_else)
   add x17, x1, #48                                       // w
   add x19, x5, #48                                       // w
   add x20, x6, #48                                       // w
@@ -229,11 +331,11 @@ L(vectors):
   fmul v3.4s, v4.4s, v3.4s                               // acc
   ldr x22, [x0, #8*3]                                    // k
   mov x23, x12                                           // rhs
-  cbz x22, L(k_2_done)
+  cbz x22, L(k_3_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
-L(k_2):
+L(k_3):
   ldr d4, [x23, #0]                                      // v
   fcvtl v4.4s, v4.4h                                     // v
   ldr x24, [x0, #8*11]                                   // rhs_stride
@@ -251,12 +353,64 @@ L(k_2):
   add x21, x21, #4
   fmla v3.4s, v4.4s, v5.4s                               // acc
   subs x22, x22, #1                                      // next k
-  b.hi L(k_2)
-L(k_2_done):
+  b.hi L(k_3)
+L(k_3_done):
   str q0, [x11, #0]                                      // acc
   str q1, [x14, #0]                                      // acc
   str q2, [x15, #0]                                      // acc
   str q3, [x16, #0]                                      // acc
+  b L(if_2_done)
+L(if_2_else):
+  add x17, x1, #48                                       // w
+  add x19, x5, #48                                       // w
+  add x20, x6, #48                                       // w
+  add x21, x4, #48                                       // w
+  ldr q0, [x1, #32]                                      // correction
+  ldr q1, [x11, #0]                                      // old
+  fmul v0.4s, v1.4s, v0.4s                               // acc
+  ldr q1, [x5, #32]                                      // correction
+  ldr q2, [x14, #0]                                      // old
+  fmul v1.4s, v2.4s, v1.4s                               // acc
+  ldr q2, [x6, #32]                                      // correction
+  ldr q3, [x15, #0]                                      // old
+  fmul v2.4s, v3.4s, v2.4s                               // acc
+  ldr q3, [x4, #32]                                      // correction
+  ldr q4, [x16, #0]                                      // old
+  fmul v3.4s, v4.4s, v3.4s                               // acc
+  ldr x22, [x0, #8*3]                                    // k
+  mov x23, x12                                           // rhs
+  cbz x22, L(k_4_done)
+#if defined(__ELF__) || defined(__APPLE__)
+  .balign 64
+#endif
+L(k_4):
+  ldr d4, [x23, #0]                                      // v
+  fcvtl v4.4s, v4.4h                                     // v
+  ldr x24, [x0, #8*19]                                   // rhs_prefetch
+  add x24, x23, x24                                      // ahead
+  prfm pldl1keep, [x24, #0]                              // ahead
+  ldr x24, [x0, #8*11]                                   // rhs_stride
+  add x23, x23, x24                                      // v
+  ld1r {v5.4s}, [x17]                                    // w
+  add x17, x17, #4
+  fmla v0.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x19]                                    // w
+  add x19, x19, #4
+  fmla v1.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x20]                                    // w
+  add x20, x20, #4
+  fmla v2.4s, v4.4s, v5.4s                               // acc
+  ld1r {v5.4s}, [x21]                                    // w
+  add x21, x21, #4
+  fmla v3.4s, v4.4s, v5.4s                               // acc
+  subs x22, x22, #1                                      // next k
+  b.hi L(k_4)
+L(k_4_done):
+  str q0, [x11, #0]                                      // acc
+  str q1, [x14, #0]                                      // acc
+  str q2, [x15, #0]                                      // acc
+  str q3, [x16, #0]                                      // acc
+L(if_2_done):
   add x12, x12, #8
   add x13, x13, #16
   subs x10, x10, #1                                      // next vectors
@@ -296,6 +450,10 @@ L(rows_2):
 L(columns_2):
   add x10, x2, x9                                        // out
   add x11, x5, x9                                        // out
+  mov x12, #0
+  ldr x13, [x0, #8*19]                                   // rhs_prefetch
+  cmp x13, x12                                           // unless rhs_prefetch equal 
+  b.ne L(if_3_else)
   add x12, x1, #48                                       // w
   add x13, x3, #48                                       // w
   ldr q4, [x1, #32]                                      // correction
@@ -312,11 +470,11 @@ L(columns_2):
   fmul v3.4s, v3.4s, v16.4s                              // acc
   ldr x14, [x0, #8*3]                                    // k
   mov x15, x8                                            // rhs
-  cbz x14, L(k_3_done)
+  cbz x14, L(k_5_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
-L(k_3):
+L(k_5):
   ldr d16, [x15, #0]                                     // v
   fcvtl v16.4s, v16.4h                                   // v
   ldr d17, [x15, #8]                                     // v
@@ -340,8 +498,8 @@ L(k_3):
   fmla v2.4s, v18.4s, v20.4s                             // acc
   fmla v3.4s, v19.4s, v20.4s                             // acc
   subs x14, x14, #1                                      // next k
-  b.hi L(k_3)
-L(k_3_done):
+  b.hi L(k_5)
+L(k_5_done):
   str q5, [x10, #0]                                      // acc
   str q6, [x10, #16]                                     // acc
   str q7, [x10, #32]                                     // acc
@@ -350,6 +508,66 @@ L(k_3_done):
   str q1, [x11, #16]                                     // acc
   str q2, [x11, #32]                                     // acc
   str q3, [x11, #48]                                     // acc
+  b L(if_3_done)
+L(if_3_else):
+  add x12, x1, #48                                       // w
+  add x13, x3, #48                                       // w
+  ldr q4, [x1, #32]                                      // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x10]            // old, old, old, old
+  fmul v5.4s, v0.4s, v4.4s                               // acc
+  fmul v6.4s, v1.4s, v4.4s                               // acc
+  fmul v7.4s, v2.4s, v4.4s                               // acc
+  fmul v4.4s, v3.4s, v4.4s                               // acc
+  ldr q16, [x3, #32]                                     // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x11]            // old, old, old, old
+  fmul v0.4s, v0.4s, v16.4s                              // acc
+  fmul v1.4s, v1.4s, v16.4s                              // acc
+  fmul v2.4s, v2.4s, v16.4s                              // acc
+  fmul v3.4s, v3.4s, v16.4s                              // acc
+  ldr x14, [x0, #8*3]                                    // k
+  mov x15, x8                                            // rhs
+  cbz x14, L(k_6_done)
+#if defined(__ELF__) || defined(__APPLE__)
+  .balign 64
+#endif
+L(k_6):
+  ldr d16, [x15, #0]                                     // v
+  fcvtl v16.4s, v16.4h                                   // v
+  ldr d17, [x15, #8]                                     // v
+  fcvtl v17.4s, v17.4h                                   // v
+  ldr d18, [x15, #16]                                    // v
+  fcvtl v18.4s, v18.4h                                   // v
+  ldr d19, [x15, #24]                                    // v
+  fcvtl v19.4s, v19.4h                                   // v
+  ldr x16, [x0, #8*19]                                   // rhs_prefetch
+  add x16, x15, x16                                      // ahead
+  prfm pldl1keep, [x16, #0]                              // ahead
+  ldr x16, [x0, #8*11]                                   // rhs_stride
+  add x15, x15, x16                                      // v
+  ld1r {v20.4s}, [x12]                                   // w
+  add x12, x12, #4
+  fmla v5.4s, v16.4s, v20.4s                             // acc
+  fmla v6.4s, v17.4s, v20.4s                             // acc
+  fmla v7.4s, v18.4s, v20.4s                             // acc
+  fmla v4.4s, v19.4s, v20.4s                             // acc
+  ld1r {v20.4s}, [x13]                                   // w
+  add x13, x13, #4
+  fmla v0.4s, v16.4s, v20.4s                             // acc
+  fmla v1.4s, v17.4s, v20.4s                             // acc
+  fmla v2.4s, v18.4s, v20.4s                             // acc
+  fmla v3.4s, v19.4s, v20.4s                             // acc
+  subs x14, x14, #1                                      // next k
+  b.hi L(k_6)
+L(k_6_done):
+  str q5, [x10, #0]                                      // acc
+  str q6, [x10, #16]                                     // acc
+  str q7, [x10, #32]                                     // acc
+  str q4, [x10, #48]                                     // acc
+  str q0, [x11, #0]                                      // acc
+  str q1, [x11, #16]                                     // acc
+  str q2, [x11, #32]                                     // acc
+  str q3, [x11, #48]                                     // acc
+L(if_3_done):
   add x8, x8, #32
   add x9, x9, #64
   subs x7, x7, #1                                        // next columns
@@ -359,6 +577,10 @@ L(columns_2_done):
 L(vectors_2):
   add x7, x2, x9                                         // out
   add x10, x5, x9                                        // out
+  mov x11, #0
+  ldr x12, [x0, #8*19]                                   // rhs_prefetch
+  cmp x12, x11                                           // unless rhs_prefetch equal 
+  b.ne L(if_4_else)
   add x11, x1, #48                                       // w
   add x12, x3, #48                                       // w
   ldr q0, [x1, #32]                                      // correction
@@ -369,11 +591,11 @@ L(vectors_2):
   fmul v1.4s, v2.4s, v1.4s                               // acc
   ldr x13, [x0, #8*3]                                    // k
   mov x14, x8                                            // rhs
-  cbz x13, L(k_4_done)
+  cbz x13, L(k_7_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
-L(k_4):
+L(k_7):
   ldr d2, [x14, #0]                                      // v
   fcvtl v2.4s, v2.4h                                     // v
   ldr x15, [x0, #8*11]                                   // rhs_stride
@@ -385,10 +607,46 @@ L(k_4):
   add x12, x12, #4
   fmla v1.4s, v2.4s, v3.4s                               // acc
   subs x13, x13, #1                                      // next k
-  b.hi L(k_4)
-L(k_4_done):
+  b.hi L(k_7)
+L(k_7_done):
   str q0, [x7, #0]                                       // acc
   str q1, [x10, #0]                                      // acc
+  b L(if_4_done)
+L(if_4_else):
+  add x11, x1, #48                                       // w
+  add x12, x3, #48                                       // w
+  ldr q0, [x1, #32]                                      // correction
+  ldr q1, [x7, #0]                                       // old
+  fmul v0.4s, v1.4s, v0.4s                               // acc
+  ldr q1, [x3, #32]                                      // correction
+  ldr q2, [x10, #0]                                      // old
+  fmul v1.4s, v2.4s, v1.4s                               // acc
+  ldr x13, [x0, #8*3]                                    // k
+  mov x14, x8                                            // rhs
+  cbz x13, L(k_8_done)
+#if defined(__ELF__) || defined(__APPLE__)
+  .balign 64
+#endif
+L(k_8):
+  ldr d2, [x14, #0]                                      // v
+  fcvtl v2.4s, v2.4h                                     // v
+  ldr x15, [x0, #8*19]                                   // rhs_prefetch
+  add x15, x14, x15                                      // ahead
+  prfm pldl1keep, [x15, #0]                              // ahead
+  ldr x15, [x0, #8*11]                                   // rhs_stride
+  add x14, x14, x15                                      // v
+  ld1r {v3.4s}, [x11]                                    // w
+  add x11, x11, #4
+  fmla v0.4s, v2.4s, v3.4s                               // acc
+  ld1r {v3.4s}, [x12]                                    // w
+  add x12, x12, #4
+  fmla v1.4s, v2.4s, v3.4s                               // acc
+  subs x13, x13, #1                                      // next k
+  b.hi L(k_8)
+L(k_8_done):
+  str q0, [x7, #0]                                       // acc
+  str q1, [x10, #0]                                      // acc
+L(if_4_done):
   add x8, x8, #8
   add x9, x9, #16
   subs x6, x6, #1                                        // next vectors
@@ -423,6 +681,10 @@ L(rows_1):
   cbz x5, L(columns_3_done)
 L(columns_3):
   add x8, x2, x7                                         // out
+  mov x9, #0
+  ldr x10, [x0, #8*19]                                   // rhs_prefetch
+  cmp x10, x9                                            // unless rhs_prefetch equal 
+  b.ne L(if_5_else)
   add x9, x1, #48                                        // w
   ldr q4, [x1, #32]                                      // correction
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x8]             // old, old, old, old
@@ -432,11 +694,11 @@ L(columns_3):
   fmul v3.4s, v3.4s, v4.4s                               // acc
   ldr x10, [x0, #8*3]                                    // k
   mov x11, x6                                            // rhs
-  cbz x10, L(k_5_done)
+  cbz x10, L(k_9_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
-L(k_5):
+L(k_9):
   ldr d4, [x11, #0]                                      // v
   fcvtl v4.4s, v4.4h                                     // v
   ldr d5, [x11, #8]                                      // v
@@ -454,12 +716,55 @@ L(k_5):
   fmla v2.4s, v6.4s, v16.4s                              // acc
   fmla v3.4s, v7.4s, v16.4s                              // acc
   subs x10, x10, #1                                      // next k
-  b.hi L(k_5)
-L(k_5_done):
+  b.hi L(k_9)
+L(k_9_done):
   str q0, [x8, #0]                                       // acc
   str q1, [x8, #16]                                      // acc
   str q2, [x8, #32]                                      // acc
   str q3, [x8, #48]                                      // acc
+  b L(if_5_done)
+L(if_5_else):
+  add x9, x1, #48                                        // w
+  ldr q4, [x1, #32]                                      // correction
+  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x8]             // old, old, old, old
+  fmul v0.4s, v0.4s, v4.4s                               // acc
+  fmul v1.4s, v1.4s, v4.4s                               // acc
+  fmul v2.4s, v2.4s, v4.4s                               // acc
+  fmul v3.4s, v3.4s, v4.4s                               // acc
+  ldr x10, [x0, #8*3]                                    // k
+  mov x11, x6                                            // rhs
+  cbz x10, L(k_10_done)
+#if defined(__ELF__) || defined(__APPLE__)
+  .balign 64
+#endif
+L(k_10):
+  ldr d4, [x11, #0]                                      // v
+  fcvtl v4.4s, v4.4h                                     // v
+  ldr d5, [x11, #8]                                      // v
+  fcvtl v5.4s, v5.4h                                     // v
+  ldr d6, [x11, #16]                                     // v
+  fcvtl v6.4s, v6.4h                                     // v
+  ldr d7, [x11, #24]                                     // v
+  fcvtl v7.4s, v7.4h                                     // v
+  ldr x12, [x0, #8*19]                                   // rhs_prefetch
+  add x12, x11, x12                                      // ahead
+  prfm pldl1keep, [x12, #0]                              // ahead
+  ldr x12, [x0, #8*11]                                   // rhs_stride
+  add x11, x11, x12                                      // v
+  ld1r {v16.4s}, [x9]                                    // w
+  add x9, x9, #4
+  fmla v0.4s, v4.4s, v16.4s                              // acc
+  fmla v1.4s, v5.4s, v16.4s                              // acc
+  fmla v2.4s, v6.4s, v16.4s                              // acc
+  fmla v3.4s, v7.4s, v16.4s                              // acc
+  subs x10, x10, #1                                      // next k
+  b.hi L(k_10)
+L(k_10_done):
+  str q0, [x8, #0]                                       // acc
+  str q1, [x8, #16]                                      // acc
+  str q2, [x8, #32]                                      // acc
+  str q3, [x8, #48]                                      // acc
+L(if_5_done):
   add x6, x6, #32
   add x7, x7, #64
   subs x5, x5, #1                                        // next columns
@@ -468,17 +773,21 @@ L(columns_3_done):
   cbz x3, L(vectors_3_done)
 L(vectors_3):
   add x5, x2, x7                                         // out
+  mov x8, #0
+  ldr x9, [x0, #8*19]                                    // rhs_prefetch
+  cmp x9, x8                                             // unless rhs_prefetch equal 
+  b.ne L(if_6_else)
   add x8, x1, #48                                        // w
   ldr q0, [x1, #32]                                      // correction
   ldr q1, [x5, #0]                                       // old
   fmul v0.4s, v1.4s, v0.4s                               // acc
   ldr x9, [x0, #8*3]                                     // k
   mov x10, x6                                            // rhs
-  cbz x9, L(k_6_done)
+  cbz x9, L(k_11_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
-L(k_6):
+L(k_11):
   ldr d1, [x10, #0]                                      // v
   fcvtl v1.4s, v1.4h                                     // v
   ldr x11, [x0, #8*11]                                   // rhs_stride
@@ -487,9 +796,37 @@ L(k_6):
   add x8, x8, #4
   fmla v0.4s, v1.4s, v2.4s                               // acc
   subs x9, x9, #1                                        // next k
-  b.hi L(k_6)
-L(k_6_done):
+  b.hi L(k_11)
+L(k_11_done):
   str q0, [x5, #0]                                       // acc
+  b L(if_6_done)
+L(if_6_else):
+  add x8, x1, #48                                        // w
+  ldr q0, [x1, #32]                                      // correction
+  ldr q1, [x5, #0]                                       // old
+  fmul v0.4s, v1.4s, v0.4s                               // acc
+  ldr x9, [x0, #8*3]                                     // k
+  mov x10, x6                                            // rhs
+  cbz x9, L(k_12_done)
+#if defined(__ELF__) || defined(__APPLE__)
+  .balign 64
+#endif
+L(k_12):
+  ldr d1, [x10, #0]                                      // v
+  fcvtl v1.4s, v1.4h                                     // v
+  ldr x11, [x0, #8*19]                                   // rhs_prefetch
+  add x11, x10, x11                                      // ahead
+  prfm pldl1keep, [x11, #0]                              // ahead
+  ldr x11, [x0, #8*11]                                   // rhs_stride
+  add x10, x10, x11                                      // v
+  ld1r {v2.4s}, [x8]                                     // w
+  add x8, x8, #4
+  fmla v0.4s, v1.4s, v2.4s                               // acc
+  subs x9, x9, #1                                        // next k
+  b.hi L(k_12)
+L(k_12_done):
+  str q0, [x5, #0]                                       // acc
+L(if_6_done):
   add x6, x6, #8
   add x7, x7, #16
   subs x3, x3, #1                                        // next vectors

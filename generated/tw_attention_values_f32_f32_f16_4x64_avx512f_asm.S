@@ -12,10 +12,10 @@
 // again  tilewright generate
 //
 // Registers in loop k:
-//  rax rhs  rcx out  rdx out  rsi columns_left  rdi args  r8 rows_4_left  r9 out  r10 out  r11 w
-//  rbx w  rbp w  r12 w  r13 k_left  r14 rhs ...  r15 rhs_stride  zmm0 acc  zmm1 acc  zmm2 acc
-//  zmm3 acc  zmm4 acc  zmm5 acc  zmm6 acc  zmm7 acc  zmm8 acc  zmm9 acc  zmm10 acc  zmm11 acc
-//  zmm12 acc  zmm13 acc  zmm14 acc  zmm15 acc  zmm16 v  zmm17 v  zmm18 v  zmm19 v  zmm20 w
+//  rax out  rcx out  rdx out  rsi columns_left  rdi args  r8 rows_4_left  r9 out  r10 w  r11 w
+//  rbx w  rbp w  r12 k_left  r13 rhs ...  r14 rhs_stride  zmm0 acc  zmm1 acc  zmm2 acc  zmm3 acc
+//  zmm4 acc  zmm5 acc  zmm6 acc  zmm7 acc  zmm8 acc  zmm9 acc  zmm10 acc  zmm11 acc  zmm12 acc
+//  zmm13 acc  zmm14 acc  zmm15 acc  zmm16 v  zmm17 v  zmm18 v  zmm19 v  zmm20 w
 #if defined(__x86_64__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .intel_syntax noprefix
 #if defined(__ELF__)
@@ -109,18 +109,18 @@ tw_attention_values_f32_f32_f16_4x64_avx512f_asm:
   test r8, r8
   jz L(rows_4_done)
 L(rows_4):
-  mov qword ptr [rsp + 40], rcx                          // lhs, kept in the frame
+  mov qword ptr [rsp + 72], rcx                          // lhs, kept in the frame
   mov qword ptr [rsp + 8], rsi                           // dst, kept in the frame
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
-  mov rcx, qword ptr [rsp + 40]                          // lhs
+  mov rcx, qword ptr [rsp + 72]                          // lhs
   lea rcx, [rcx + rax]                                   // state_1
-  mov qword ptr [rsp + 64], rcx                          // state_1, kept in the frame
-  mov rcx, qword ptr [rsp + 64]                          // state_1
+  mov qword ptr [rsp + 80], rcx                          // state_1, kept in the frame
+  mov rcx, qword ptr [rsp + 80]                          // state_1
   lea rcx, [rcx + rax]                                   // state_2
-  mov qword ptr [rsp + 72], rcx                          // state_2, kept in the frame
-  mov rcx, qword ptr [rsp + 72]                          // state_2
+  mov qword ptr [rsp + 96], rcx                          // state_2, kept in the frame
+  mov rcx, qword ptr [rsp + 96]                          // state_2
   lea rax, [rcx + rax]                                   // state_3
-  mov qword ptr [rsp + 88], rax                          // state_3, kept in the frame
+  mov qword ptr [rsp + 112], rax                         // state_3, kept in the frame
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rcx, qword ptr [rsp + 8]                           // dst
   lea rcx, [rcx + rax]                                   // out_1
@@ -148,128 +148,248 @@ L(rows_4):
   test rsi, rsi
   jz L(columns_done)
 L(columns):
-  mov qword ptr [rsp + 48], rcx                          // , kept in the frame
-  mov rcx, qword ptr [rsp + 8]                           // dst
-  mov rdx, qword ptr [rsp + 48]
+  mov qword ptr [rsp + 56], rax                          // rhs, kept in the frame
+  mov qword ptr [rsp + 40], rcx                          // , kept in the frame
+  mov rax, qword ptr [rsp + 8]                           // dst
+  mov rcx, qword ptr [rsp + 40]
+  lea rax, [rax + rcx]                                   // out
+  mov rcx, qword ptr [rsp + 16]                          // out_1
+  mov rdx, qword ptr [rsp + 40]
   lea rcx, [rcx + rdx]                                   // out
-  mov rdx, qword ptr [rsp + 16]                          // out_1
-  mov r9, qword ptr [rsp + 48]
+  mov rdx, qword ptr [rsp + 24]                          // out_2
+  mov r9, qword ptr [rsp + 40]
   lea rdx, [rdx + r9]                                    // out
-  mov r9, qword ptr [rsp + 24]                           // out_2
-  mov r10, qword ptr [rsp + 48]
+  mov r9, qword ptr [rsp + 32]                           // out_3
+  mov r10, qword ptr [rsp + 40]
   lea r9, [r9 + r10]                                     // out
-  mov r10, qword ptr [rsp + 32]                          // out_3
-  mov r11, qword ptr [rsp + 48]
-  lea r10, [r10 + r11]                                   // out
-  mov r11, qword ptr [rsp + 40]                          // lhs
+  mov r10, 0
+  mov r11, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp r11, r10                                           // unless rhs_prefetch equal 
+  jne L(if_else)
+  mov r10, qword ptr [rsp + 72]                          // lhs
+  lea r10, [r10 + 192]                                   // w
+  mov r11, qword ptr [rsp + 80]                          // state_1
   lea r11, [r11 + 192]                                   // w
-  mov rbx, qword ptr [rsp + 64]                          // state_1
+  mov rbx, qword ptr [rsp + 96]                          // state_2
   lea rbx, [rbx + 192]                                   // w
-  mov rbp, qword ptr [rsp + 72]                          // state_2
+  mov rbp, qword ptr [rsp + 112]                         // state_3
   lea rbp, [rbp + 192]                                   // w
-  mov r12, qword ptr [rsp + 88]                          // state_3
-  lea r12, [r12 + 192]                                   // w
-  mov r13, qword ptr [rsp + 40]                          // lhs
-  vmovdqu64 zmm0, zmmword ptr [r13 + 128]                // correction
-  vmovdqu64 zmm1, zmmword ptr [rcx + 0]                  // old
+  mov r12, qword ptr [rsp + 72]                          // lhs
+  vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
   vmulps zmm1, zmm1, zmm0                                // acc
-  vmovdqu64 zmm2, zmmword ptr [rcx + 64]                 // old
+  vmovdqu64 zmm2, zmmword ptr [rax + 64]                 // old
   vmulps zmm2, zmm2, zmm0                                // acc
-  vmovdqu64 zmm3, zmmword ptr [rcx + 128]                // old
+  vmovdqu64 zmm3, zmmword ptr [rax + 128]                // old
   vmulps zmm3, zmm3, zmm0                                // acc
-  vmovdqu64 zmm4, zmmword ptr [rcx + 192]                // old
+  vmovdqu64 zmm4, zmmword ptr [rax + 192]                // old
   vmulps zmm0, zmm4, zmm0                                // acc
-  mov r13, qword ptr [rsp + 64]                          // state_1
-  vmovdqu64 zmm4, zmmword ptr [r13 + 128]                // correction
-  vmovdqu64 zmm5, zmmword ptr [rdx + 0]                  // old
+  mov r12, qword ptr [rsp + 80]                          // state_1
+  vmovdqu64 zmm4, zmmword ptr [r12 + 128]                // correction
+  vmovdqu64 zmm5, zmmword ptr [rcx + 0]                  // old
   vmulps zmm5, zmm5, zmm4                                // acc
-  vmovdqu64 zmm6, zmmword ptr [rdx + 64]                 // old
+  vmovdqu64 zmm6, zmmword ptr [rcx + 64]                 // old
   vmulps zmm6, zmm6, zmm4                                // acc
-  vmovdqu64 zmm7, zmmword ptr [rdx + 128]                // old
+  vmovdqu64 zmm7, zmmword ptr [rcx + 128]                // old
   vmulps zmm7, zmm7, zmm4                                // acc
-  vmovdqu64 zmm8, zmmword ptr [rdx + 192]                // old
+  vmovdqu64 zmm8, zmmword ptr [rcx + 192]                // old
   vmulps zmm4, zmm8, zmm4                                // acc
-  mov r13, qword ptr [rsp + 72]                          // state_2
-  vmovdqu64 zmm8, zmmword ptr [r13 + 128]                // correction
-  vmovdqu64 zmm9, zmmword ptr [r9 + 0]                   // old
+  mov r12, qword ptr [rsp + 96]                          // state_2
+  vmovdqu64 zmm8, zmmword ptr [r12 + 128]                // correction
+  vmovdqu64 zmm9, zmmword ptr [rdx + 0]                  // old
   vmulps zmm9, zmm9, zmm8                                // acc
-  vmovdqu64 zmm10, zmmword ptr [r9 + 64]                 // old
+  vmovdqu64 zmm10, zmmword ptr [rdx + 64]                // old
   vmulps zmm10, zmm10, zmm8                              // acc
-  vmovdqu64 zmm11, zmmword ptr [r9 + 128]                // old
+  vmovdqu64 zmm11, zmmword ptr [rdx + 128]               // old
   vmulps zmm11, zmm11, zmm8                              // acc
-  vmovdqu64 zmm12, zmmword ptr [r9 + 192]                // old
+  vmovdqu64 zmm12, zmmword ptr [rdx + 192]               // old
   vmulps zmm8, zmm12, zmm8                               // acc
-  mov r13, qword ptr [rsp + 88]                          // state_3
-  vmovdqu64 zmm12, zmmword ptr [r13 + 128]               // correction
-  vmovdqu64 zmm13, zmmword ptr [r10 + 0]                 // old
+  mov r12, qword ptr [rsp + 112]                         // state_3
+  vmovdqu64 zmm12, zmmword ptr [r12 + 128]               // correction
+  vmovdqu64 zmm13, zmmword ptr [r9 + 0]                  // old
   vmulps zmm13, zmm13, zmm12                             // acc
-  vmovdqu64 zmm14, zmmword ptr [r10 + 64]                // old
+  vmovdqu64 zmm14, zmmword ptr [r9 + 64]                 // old
   vmulps zmm14, zmm14, zmm12                             // acc
-  vmovdqu64 zmm15, zmmword ptr [r10 + 128]               // old
+  vmovdqu64 zmm15, zmmword ptr [r9 + 128]                // old
   vmulps zmm15, zmm15, zmm12                             // acc
-  vmovdqu64 zmm16, zmmword ptr [r10 + 192]               // old
+  vmovdqu64 zmm16, zmmword ptr [r9 + 192]                // old
   vmulps zmm12, zmm16, zmm12                             // acc
-  mov r13, qword ptr [rdi + 8*3]                         // k
-  mov r14, rax                                           // rhs
-  test r13, r13
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, qword ptr [rsp + 56]                          // rhs
+  test r12, r12
   jz L(k_done)
   .balign 64
 L(k):
-  vmovdqu32 ymm16, ymmword ptr [r14 + 0]                 // v
+  vmovdqu32 ymm16, ymmword ptr [r13 + 0]                 // v
   vcvtph2ps zmm16, ymm16                                 // v
-  vmovdqu32 ymm17, ymmword ptr [r14 + 32]                // v
+  vmovdqu32 ymm17, ymmword ptr [r13 + 32]                // v
   vcvtph2ps zmm17, ymm17                                 // v
-  vmovdqu32 ymm18, ymmword ptr [r14 + 64]                // v
+  vmovdqu32 ymm18, ymmword ptr [r13 + 64]                // v
   vcvtph2ps zmm18, ymm18                                 // v
-  vmovdqu32 ymm19, ymmword ptr [r14 + 96]                // v
+  vmovdqu32 ymm19, ymmword ptr [r13 + 96]                // v
   vcvtph2ps zmm19, ymm19                                 // v
-  mov r15, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r14, [r14 + r15]                                   // v
-  vpbroadcastd zmm20, dword ptr [r11 + 0]                // w
-  lea r11, [r11 + 4]
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd zmm20, dword ptr [r10 + 0]                // w
+  lea r10, [r10 + 4]
   vfmadd231ps zmm1, zmm16, zmm20                         // acc
   vfmadd231ps zmm2, zmm17, zmm20                         // acc
   vfmadd231ps zmm3, zmm18, zmm20                         // acc
   vfmadd231ps zmm0, zmm19, zmm20                         // acc
-  vpbroadcastd zmm20, dword ptr [rbx + 0]                // w
-  lea rbx, [rbx + 4]
+  vpbroadcastd zmm20, dword ptr [r11 + 0]                // w
+  lea r11, [r11 + 4]
   vfmadd231ps zmm5, zmm16, zmm20                         // acc
   vfmadd231ps zmm6, zmm17, zmm20                         // acc
   vfmadd231ps zmm7, zmm18, zmm20                         // acc
   vfmadd231ps zmm4, zmm19, zmm20                         // acc
-  vpbroadcastd zmm20, dword ptr [rbp + 0]                // w
-  lea rbp, [rbp + 4]
+  vpbroadcastd zmm20, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
   vfmadd231ps zmm9, zmm16, zmm20                         // acc
   vfmadd231ps zmm10, zmm17, zmm20                        // acc
   vfmadd231ps zmm11, zmm18, zmm20                        // acc
   vfmadd231ps zmm8, zmm19, zmm20                         // acc
-  vpbroadcastd zmm20, dword ptr [r12 + 0]                // w
-  lea r12, [r12 + 4]
+  vpbroadcastd zmm20, dword ptr [rbp + 0]                // w
+  lea rbp, [rbp + 4]
   vfmadd231ps zmm13, zmm16, zmm20                        // acc
   vfmadd231ps zmm14, zmm17, zmm20                        // acc
   vfmadd231ps zmm15, zmm18, zmm20                        // acc
   vfmadd231ps zmm12, zmm19, zmm20                        // acc
-  sub r13, 1                                             // next k
+  sub r12, 1                                             // next k
   ja L(k)
 L(k_done):
-  vmovdqu64 zmmword ptr [rcx + 0], zmm1                  // acc
-  vmovdqu64 zmmword ptr [rcx + 64], zmm2                 // acc
-  vmovdqu64 zmmword ptr [rcx + 128], zmm3                // acc
-  vmovdqu64 zmmword ptr [rcx + 192], zmm0                // acc
-  vmovdqu64 zmmword ptr [rdx + 0], zmm5                  // acc
-  vmovdqu64 zmmword ptr [rdx + 64], zmm6                 // acc
-  vmovdqu64 zmmword ptr [rdx + 128], zmm7                // acc
-  vmovdqu64 zmmword ptr [rdx + 192], zmm4                // acc
-  vmovdqu64 zmmword ptr [r9 + 0], zmm9                   // acc
-  vmovdqu64 zmmword ptr [r9 + 64], zmm10                 // acc
-  vmovdqu64 zmmword ptr [r9 + 128], zmm11                // acc
-  vmovdqu64 zmmword ptr [r9 + 192], zmm8                 // acc
-  vmovdqu64 zmmword ptr [r10 + 0], zmm13                 // acc
-  vmovdqu64 zmmword ptr [r10 + 64], zmm14                // acc
-  vmovdqu64 zmmword ptr [r10 + 128], zmm15               // acc
-  vmovdqu64 zmmword ptr [r10 + 192], zmm12               // acc
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rax + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [rax + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [rax + 192], zmm0                // acc
+  vmovdqu64 zmmword ptr [rcx + 0], zmm5                  // acc
+  vmovdqu64 zmmword ptr [rcx + 64], zmm6                 // acc
+  vmovdqu64 zmmword ptr [rcx + 128], zmm7                // acc
+  vmovdqu64 zmmword ptr [rcx + 192], zmm4                // acc
+  vmovdqu64 zmmword ptr [rdx + 0], zmm9                  // acc
+  vmovdqu64 zmmword ptr [rdx + 64], zmm10                // acc
+  vmovdqu64 zmmword ptr [rdx + 128], zmm11               // acc
+  vmovdqu64 zmmword ptr [rdx + 192], zmm8                // acc
+  vmovdqu64 zmmword ptr [r9 + 0], zmm13                  // acc
+  vmovdqu64 zmmword ptr [r9 + 64], zmm14                 // acc
+  vmovdqu64 zmmword ptr [r9 + 128], zmm15                // acc
+  vmovdqu64 zmmword ptr [r9 + 192], zmm12                // acc
+  jmp L(if_done)
+L(if_else):
+  mov r10, qword ptr [rsp + 72]                          // lhs
+  lea r10, [r10 + 192]                                   // w
+  mov r11, qword ptr [rsp + 80]                          // state_1
+  lea r11, [r11 + 192]                                   // w
+  mov rbx, qword ptr [rsp + 96]                          // state_2
+  lea rbx, [rbx + 192]                                   // w
+  mov rbp, qword ptr [rsp + 112]                         // state_3
+  lea rbp, [rbp + 192]                                   // w
+  mov r12, qword ptr [rsp + 72]                          // lhs
+  vmovdqu64 zmm0, zmmword ptr [r12 + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
+  vmulps zmm1, zmm1, zmm0                                // acc
+  vmovdqu64 zmm2, zmmword ptr [rax + 64]                 // old
+  vmulps zmm2, zmm2, zmm0                                // acc
+  vmovdqu64 zmm3, zmmword ptr [rax + 128]                // old
+  vmulps zmm3, zmm3, zmm0                                // acc
+  vmovdqu64 zmm4, zmmword ptr [rax + 192]                // old
+  vmulps zmm0, zmm4, zmm0                                // acc
+  mov r12, qword ptr [rsp + 80]                          // state_1
+  vmovdqu64 zmm4, zmmword ptr [r12 + 128]                // correction
+  vmovdqu64 zmm5, zmmword ptr [rcx + 0]                  // old
+  vmulps zmm5, zmm5, zmm4                                // acc
+  vmovdqu64 zmm6, zmmword ptr [rcx + 64]                 // old
+  vmulps zmm6, zmm6, zmm4                                // acc
+  vmovdqu64 zmm7, zmmword ptr [rcx + 128]                // old
+  vmulps zmm7, zmm7, zmm4                                // acc
+  vmovdqu64 zmm8, zmmword ptr [rcx + 192]                // old
+  vmulps zmm4, zmm8, zmm4                                // acc
+  mov r12, qword ptr [rsp + 96]                          // state_2
+  vmovdqu64 zmm8, zmmword ptr [r12 + 128]                // correction
+  vmovdqu64 zmm9, zmmword ptr [rdx + 0]                  // old
+  vmulps zmm9, zmm9, zmm8                                // acc
+  vmovdqu64 zmm10, zmmword ptr [rdx + 64]                // old
+  vmulps zmm10, zmm10, zmm8                              // acc
+  vmovdqu64 zmm11, zmmword ptr [rdx + 128]               // old
+  vmulps zmm11, zmm11, zmm8                              // acc
+  vmovdqu64 zmm12, zmmword ptr [rdx + 192]               // old
+  vmulps zmm8, zmm12, zmm8                               // acc
+  mov r12, qword ptr [rsp + 112]                         // state_3
+  vmovdqu64 zmm12, zmmword ptr [r12 + 128]               // correction
+  vmovdqu64 zmm13, zmmword ptr [r9 + 0]                  // old
+  vmulps zmm13, zmm13, zmm12                             // acc
+  vmovdqu64 zmm14, zmmword ptr [r9 + 64]                 // old
+  vmulps zmm14, zmm14, zmm12                             // acc
+  vmovdqu64 zmm15, zmmword ptr [r9 + 128]                // old
+  vmulps zmm15, zmm15, zmm12                             // acc
+  vmovdqu64 zmm16, zmmword ptr [r9 + 192]                // old
+  vmulps zmm12, zmm16, zmm12                             // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, qword ptr [rsp + 56]                          // rhs
+  test r12, r12
+  jz L(k_2_done)
+  .balign 64
+L(k_2):
+  vmovdqu32 ymm16, ymmword ptr [r13 + 0]                 // v
+  vcvtph2ps zmm16, ymm16                                 // v
+  vmovdqu32 ymm17, ymmword ptr [r13 + 32]                // v
+  vcvtph2ps zmm17, ymm17                                 // v
+  vmovdqu32 ymm18, ymmword ptr [r13 + 64]                // v
+  vcvtph2ps zmm18, ymm18                                 // v
+  vmovdqu32 ymm19, ymmword ptr [r13 + 96]                // v
+  vcvtph2ps zmm19, ymm19                                 // v
+  mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r14, [r13 + r14]                                   // ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd zmm20, dword ptr [r10 + 0]                // w
+  lea r10, [r10 + 4]
+  vfmadd231ps zmm1, zmm16, zmm20                         // acc
+  vfmadd231ps zmm2, zmm17, zmm20                         // acc
+  vfmadd231ps zmm3, zmm18, zmm20                         // acc
+  vfmadd231ps zmm0, zmm19, zmm20                         // acc
+  vpbroadcastd zmm20, dword ptr [r11 + 0]                // w
+  lea r11, [r11 + 4]
+  vfmadd231ps zmm5, zmm16, zmm20                         // acc
+  vfmadd231ps zmm6, zmm17, zmm20                         // acc
+  vfmadd231ps zmm7, zmm18, zmm20                         // acc
+  vfmadd231ps zmm4, zmm19, zmm20                         // acc
+  vpbroadcastd zmm20, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps zmm9, zmm16, zmm20                         // acc
+  vfmadd231ps zmm10, zmm17, zmm20                        // acc
+  vfmadd231ps zmm11, zmm18, zmm20                        // acc
+  vfmadd231ps zmm8, zmm19, zmm20                         // acc
+  vpbroadcastd zmm20, dword ptr [rbp + 0]                // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps zmm13, zmm16, zmm20                        // acc
+  vfmadd231ps zmm14, zmm17, zmm20                        // acc
+  vfmadd231ps zmm15, zmm18, zmm20                        // acc
+  vfmadd231ps zmm12, zmm19, zmm20                        // acc
+  sub r12, 1                                             // next k
+  ja L(k_2)
+L(k_2_done):
+  vmovdqu64 zmmword ptr [rax + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [rax + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [rax + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [rax + 192], zmm0                // acc
+  vmovdqu64 zmmword ptr [rcx + 0], zmm5                  // acc
+  vmovdqu64 zmmword ptr [rcx + 64], zmm6                 // acc
+  vmovdqu64 zmmword ptr [rcx + 128], zmm7                // acc
+  vmovdqu64 zmmword ptr [rcx + 192], zmm4                // acc
+  vmovdqu64 zmmword ptr [rdx + 0], zmm9                  // acc
+  vmovdqu64 zmmword ptr [rdx + 64], zmm10                // acc
+  vmovdqu64 zmmword ptr [rdx + 128], zmm11               // acc
+  vmovdqu64 zmmword ptr [rdx + 192], zmm8                // acc
+  vmovdqu64 zmmword ptr [r9 + 0], zmm13                  // acc
+  vmovdqu64 zmmword ptr [r9 + 64], zmm14                 // acc
+  vmovdqu64 zmmword ptr [r9 + 128], zmm15                // acc
+  vmovdqu64 zmmword ptr [r9 + 192], zmm12                // acc
+L(if_done):
+  mov rax, qword ptr [rsp + 56]                          // rhs
   lea rax, [rax + 128]
-  mov rcx, qword ptr [rsp + 48]
+  mov rcx, qword ptr [rsp + 40]
   lea rcx, [rcx + 256]
   sub rsi, 1                                             // next columns
   ja L(columns)
@@ -278,86 +398,151 @@ L(columns_done):
   test rdx, rdx
   jz L(vectors_done)
 L(vectors):
-  mov qword ptr [rsp + 104], rax                         // rhs, kept in the frame
-  mov qword ptr [rsp + 56], rcx                          // , kept in the frame
+  mov qword ptr [rsp + 64], rax                          // rhs, kept in the frame
+  mov qword ptr [rsp + 48], rcx                          // , kept in the frame
   mov rax, qword ptr [rsp + 8]                           // dst
-  mov rcx, qword ptr [rsp + 56]
+  mov rcx, qword ptr [rsp + 48]
   lea rax, [rax + rcx]                                   // out
   mov rcx, qword ptr [rsp + 16]                          // out_1
-  mov rsi, qword ptr [rsp + 56]
+  mov rsi, qword ptr [rsp + 48]
   lea rcx, [rcx + rsi]                                   // out
   mov rsi, qword ptr [rsp + 24]                          // out_2
-  mov r9, qword ptr [rsp + 56]
+  mov r9, qword ptr [rsp + 48]
   lea rsi, [rsi + r9]                                    // out
   mov qword ptr [rsp + 136], rsi                         // out, kept in the frame
   mov rsi, qword ptr [rsp + 32]                          // out_3
-  mov r9, qword ptr [rsp + 56]
+  mov r9, qword ptr [rsp + 48]
   lea rsi, [rsi + r9]                                    // out
-  mov qword ptr [rsp + 112], rsi                         // out, kept in the frame
-  mov rsi, qword ptr [rsp + 40]                          // lhs
-  lea rsi, [rsi + 192]                                   // w
-  mov qword ptr [rsp + 120], rsi                         // w, kept in the frame
-  mov rsi, qword ptr [rsp + 64]                          // state_1
+  mov qword ptr [rsp + 120], rsi                         // out, kept in the frame
+  mov rsi, 0
+  mov r9, qword ptr [rdi + 8*19]                         // rhs_prefetch
+  cmp r9, rsi                                            // unless rhs_prefetch equal 
+  jne L(if_2_else)
+  mov rsi, qword ptr [rsp + 72]                          // lhs
   lea rsi, [rsi + 192]                                   // w
   mov qword ptr [rsp + 128], rsi                         // w, kept in the frame
-  mov rsi, qword ptr [rsp + 72]                          // state_2
+  mov rsi, qword ptr [rsp + 80]                          // state_1
   lea rsi, [rsi + 192]                                   // w
-  mov r9, qword ptr [rsp + 88]                           // state_3
+  mov r9, qword ptr [rsp + 96]                           // state_2
   lea r9, [r9 + 192]                                     // w
-  mov r10, qword ptr [rsp + 40]                          // lhs
-  vmovdqu64 zmm0, zmmword ptr [r10 + 128]                // correction
+  mov r10, qword ptr [rsp + 112]                         // state_3
+  lea r10, [r10 + 192]                                   // w
+  mov r11, qword ptr [rsp + 72]                          // lhs
+  vmovdqu64 zmm0, zmmword ptr [r11 + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
   vmulps zmm0, zmm1, zmm0                                // acc
-  mov r10, qword ptr [rsp + 64]                          // state_1
-  vmovdqu64 zmm1, zmmword ptr [r10 + 128]                // correction
+  mov r11, qword ptr [rsp + 80]                          // state_1
+  vmovdqu64 zmm1, zmmword ptr [r11 + 128]                // correction
   vmovdqu64 zmm2, zmmword ptr [rcx + 0]                  // old
   vmulps zmm1, zmm2, zmm1                                // acc
-  mov r10, qword ptr [rsp + 72]                          // state_2
-  vmovdqu64 zmm2, zmmword ptr [r10 + 128]                // correction
-  mov r10, qword ptr [rsp + 136]                         // out
-  vmovdqu64 zmm3, zmmword ptr [r10 + 0]                  // old
+  mov r11, qword ptr [rsp + 96]                          // state_2
+  vmovdqu64 zmm2, zmmword ptr [r11 + 128]                // correction
+  mov r11, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmm3, zmmword ptr [r11 + 0]                  // old
   vmulps zmm2, zmm3, zmm2                                // acc
-  mov r10, qword ptr [rsp + 88]                          // state_3
-  vmovdqu64 zmm3, zmmword ptr [r10 + 128]                // correction
-  mov r10, qword ptr [rsp + 112]                         // out
-  vmovdqu64 zmm4, zmmword ptr [r10 + 0]                  // old
+  mov r11, qword ptr [rsp + 112]                         // state_3
+  vmovdqu64 zmm3, zmmword ptr [r11 + 128]                // correction
+  mov r11, qword ptr [rsp + 120]                         // out
+  vmovdqu64 zmm4, zmmword ptr [r11 + 0]                  // old
   vmulps zmm3, zmm4, zmm3                                // acc
-  mov r10, qword ptr [rdi + 8*3]                         // k
-  mov r11, qword ptr [rsp + 104]                         // rhs
-  mov rbx, qword ptr [rsp + 120]                         // w
+  mov r11, qword ptr [rdi + 8*3]                         // k
+  mov rbx, qword ptr [rsp + 64]                          // rhs
   mov rbp, qword ptr [rsp + 128]                         // w
-  test r10, r10
-  jz L(k_2_done)
+  test r11, r11
+  jz L(k_3_done)
   .balign 64
-L(k_2):
-  vmovdqu32 ymm4, ymmword ptr [r11 + 0]                  // v
+L(k_3):
+  vmovdqu32 ymm4, ymmword ptr [rbx + 0]                  // v
   vcvtph2ps zmm4, ymm4                                   // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
-  lea r11, [r11 + r12]                                   // v
-  lea r12, [rbx + 4]
-  vfmadd231ps zmm0, zmm4, dword ptr [rbx + 0]{1to16}     // acc
-  lea r13, [rbp + 4]
-  vfmadd231ps zmm1, zmm4, dword ptr [rbp + 0]{1to16}     // acc
-  lea r14, [rsi + 4]
-  vfmadd231ps zmm2, zmm4, dword ptr [rsi + 0]{1to16}     // acc
-  lea r15, [r9 + 4]
-  vfmadd231ps zmm3, zmm4, dword ptr [r9 + 0]{1to16}      // acc
-  mov rbx, r12
-  mov rbp, r13
-  mov rsi, r14
-  mov r9, r15
-  sub r10, 1                                             // next k
-  ja L(k_2)
-L(k_2_done):
+  lea rbx, [rbx + r12]                                   // v
+  lea r12, [rbp + 4]
+  vfmadd231ps zmm0, zmm4, dword ptr [rbp + 0]{1to16}     // acc
+  lea r13, [rsi + 4]
+  vfmadd231ps zmm1, zmm4, dword ptr [rsi + 0]{1to16}     // acc
+  lea r14, [r9 + 4]
+  vfmadd231ps zmm2, zmm4, dword ptr [r9 + 0]{1to16}      // acc
+  lea r15, [r10 + 4]
+  vfmadd231ps zmm3, zmm4, dword ptr [r10 + 0]{1to16}     // acc
+  mov rbp, r12
+  mov rsi, r13
+  mov r9, r14
+  mov r10, r15
+  sub r11, 1                                             // next k
+  ja L(k_3)
+L(k_3_done):
   vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
   vmovdqu64 zmmword ptr [rcx + 0], zmm1                  // acc
   mov rax, qword ptr [rsp + 136]                         // out
   vmovdqu64 zmmword ptr [rax + 0], zmm2                  // acc
-  mov rax, qword ptr [rsp + 112]                         // out
+  mov rax, qword ptr [rsp + 120]                         // out
   vmovdqu64 zmmword ptr [rax + 0], zmm3                  // acc
-  mov rax, qword ptr [rsp + 104]                         // rhs
+  jmp L(if_2_done)
+L(if_2_else):
+  mov rsi, qword ptr [rsp + 72]                          // lhs
+  lea rsi, [rsi + 192]                                   // w
+  mov r9, qword ptr [rsp + 80]                           // state_1
+  lea r9, [r9 + 192]                                     // w
+  mov r10, qword ptr [rsp + 96]                          // state_2
+  lea r10, [r10 + 192]                                   // w
+  mov r11, qword ptr [rsp + 112]                         // state_3
+  lea r11, [r11 + 192]                                   // w
+  mov rbx, qword ptr [rsp + 72]                          // lhs
+  vmovdqu64 zmm0, zmmword ptr [rbx + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [rax + 0]                  // old
+  vmulps zmm0, zmm1, zmm0                                // acc
+  mov rbx, qword ptr [rsp + 80]                          // state_1
+  vmovdqu64 zmm1, zmmword ptr [rbx + 128]                // correction
+  vmovdqu64 zmm2, zmmword ptr [rcx + 0]                  // old
+  vmulps zmm1, zmm2, zmm1                                // acc
+  mov rbx, qword ptr [rsp + 96]                          // state_2
+  vmovdqu64 zmm2, zmmword ptr [rbx + 128]                // correction
+  mov rbx, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmm3, zmmword ptr [rbx + 0]                  // old
+  vmulps zmm2, zmm3, zmm2                                // acc
+  mov rbx, qword ptr [rsp + 112]                         // state_3
+  vmovdqu64 zmm3, zmmword ptr [rbx + 128]                // correction
+  mov rbx, qword ptr [rsp + 120]                         // out
+  vmovdqu64 zmm4, zmmword ptr [rbx + 0]                  // old
+  vmulps zmm3, zmm4, zmm3                                // acc
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, qword ptr [rsp + 64]                          // rhs
+  test rbx, rbx
+  jz L(k_4_done)
+  .balign 64
+L(k_4):
+  vmovdqu32 ymm4, ymmword ptr [rbp + 0]                  // v
+  vcvtph2ps zmm4, ymm4                                   // v
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r12, [rbp + r12]                                   // ahead
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea rbp, [rbp + r12]                                   // v
+  lea r12, [rsi + 4]
+  vfmadd231ps zmm0, zmm4, dword ptr [rsi + 0]{1to16}     // acc
+  lea r13, [r9 + 4]
+  vfmadd231ps zmm1, zmm4, dword ptr [r9 + 0]{1to16}      // acc
+  lea r14, [r10 + 4]
+  vfmadd231ps zmm2, zmm4, dword ptr [r10 + 0]{1to16}     // acc
+  lea r15, [r11 + 4]
+  vfmadd231ps zmm3, zmm4, dword ptr [r11 + 0]{1to16}     // acc
+  mov rsi, r12
+  mov r9, r13
+  mov r10, r14
+  mov r11, r15
+  sub rbx, 1                                             // next k
+  ja L(k_4)
+L(k_4_done):
+  vmovdqu64 zmmword ptr [rax + 0], zmm0                  // acc
+  vmovdqu64 zmmword ptr [rcx + 0], zmm1                  // acc
+  mov rax, qword ptr [rsp + 136]                         // out
+  vmovdqu64 zmmword ptr [rax + 0], zmm2                  // acc
+  mov rax, qword ptr [rsp + 120]                         // out
+  vmovdqu64 zmmword ptr [rax + 0], zmm3                  // acc
+L(if_2_done):
+  mov rax, qword ptr [rsp + 64]                          // rhs
   lea rax, [rax + 32]
-  mov rcx, qword ptr [rsp + 56]
+  mov rcx, qword ptr [rsp + 48]
   lea rcx, [rcx + 64]
   sub rdx, 1                                             // next vectors
   ja L(vectors)
@@ -365,7 +550,7 @@ L(vectors_done):
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
   mov rcx, 4
   imul rax, rcx
-  mov rcx, qword ptr [rsp + 40]                          // lhs
+  mov rcx, qword ptr [rsp + 72]                          // lhs
   lea rcx, [rcx + rax]                                   // row
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rdx, 4
@@ -381,11 +566,11 @@ L(rows_4_done):
   test r8, r8
   jz L(rows_2_done)
 L(rows_2):
-  mov qword ptr [rsp + 96], rsi                          // dst, kept in the frame
+  mov qword ptr [rsp + 104], rsi                         // dst, kept in the frame
   mov rax, qword ptr [rdi + 8*6]                         // lhs_stride
   lea rsi, [rcx + rax]                                   // state_1
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
-  mov rdx, qword ptr [rsp + 96]                          // dst
+  mov rdx, qword ptr [rsp + 104]                         // dst
   lea rax, [rdx + rax]                                   // out_1
   mov qword ptr [rsp + 144], rax                         // out_1, kept in the frame
   mov r9, qword ptr [rdi + 8*2]                          // n
@@ -399,16 +584,20 @@ L(rows_2):
   imul rdx, rax
   sub r9, rdx
   shr r9, 4                                              // rest
-  mov qword ptr [rsp + 80], r9                           // rest, kept in the frame
+  mov qword ptr [rsp + 88], r9                           // rest, kept in the frame
   mov rax, qword ptr [rdi + 8*10]                        // rhs
   mov rdx, 0
   test r10, r10
   jz L(columns_2_done)
 L(columns_2):
-  mov r9, qword ptr [rsp + 96]                           // dst
+  mov r9, qword ptr [rsp + 104]                          // dst
   lea r9, [r9 + rdx]                                     // out
   mov r11, qword ptr [rsp + 144]                         // out_1
   lea r11, [r11 + rdx]                                   // out
+  mov rbx, 0
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  jne L(if_3_else)
   lea rbx, [rcx + 192]                                   // w
   lea rbp, [rsi + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
@@ -432,9 +621,9 @@ L(columns_2):
   mov r12, qword ptr [rdi + 8*3]                         // k
   mov r13, rax                                           // rhs
   test r12, r12
-  jz L(k_3_done)
+  jz L(k_5_done)
   .balign 64
-L(k_3):
+L(k_5):
   vmovdqu32 ymm8, ymmword ptr [r13 + 0]                  // v
   vcvtph2ps zmm8, ymm8                                   // v
   vmovdqu32 ymm9, ymmword ptr [r13 + 32]                 // v
@@ -458,8 +647,8 @@ L(k_3):
   vfmadd231ps zmm7, zmm10, zmm12                         // acc
   vfmadd231ps zmm4, zmm11, zmm12                         // acc
   sub r12, 1                                             // next k
-  ja L(k_3)
-L(k_3_done):
+  ja L(k_5)
+L(k_5_done):
   vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // acc
   vmovdqu64 zmmword ptr [r9 + 64], zmm2                  // acc
   vmovdqu64 zmmword ptr [r9 + 128], zmm3                 // acc
@@ -468,19 +657,89 @@ L(k_3_done):
   vmovdqu64 zmmword ptr [r11 + 64], zmm6                 // acc
   vmovdqu64 zmmword ptr [r11 + 128], zmm7                // acc
   vmovdqu64 zmmword ptr [r11 + 192], zmm4                // acc
+  jmp L(if_3_done)
+L(if_3_else):
+  lea rbx, [rcx + 192]                                   // w
+  lea rbp, [rsi + 192]                                   // w
+  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [r9 + 0]                   // old
+  vmulps zmm1, zmm1, zmm0                                // acc
+  vmovdqu64 zmm2, zmmword ptr [r9 + 64]                  // old
+  vmulps zmm2, zmm2, zmm0                                // acc
+  vmovdqu64 zmm3, zmmword ptr [r9 + 128]                 // old
+  vmulps zmm3, zmm3, zmm0                                // acc
+  vmovdqu64 zmm4, zmmword ptr [r9 + 192]                 // old
+  vmulps zmm0, zmm4, zmm0                                // acc
+  vmovdqu64 zmm4, zmmword ptr [rsi + 128]                // correction
+  vmovdqu64 zmm5, zmmword ptr [r11 + 0]                  // old
+  vmulps zmm5, zmm5, zmm4                                // acc
+  vmovdqu64 zmm6, zmmword ptr [r11 + 64]                 // old
+  vmulps zmm6, zmm6, zmm4                                // acc
+  vmovdqu64 zmm7, zmmword ptr [r11 + 128]                // old
+  vmulps zmm7, zmm7, zmm4                                // acc
+  vmovdqu64 zmm8, zmmword ptr [r11 + 192]                // old
+  vmulps zmm4, zmm8, zmm4                                // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rax                                           // rhs
+  test r12, r12
+  jz L(k_6_done)
+  .balign 64
+L(k_6):
+  vmovdqu32 ymm8, ymmword ptr [r13 + 0]                  // v
+  vcvtph2ps zmm8, ymm8                                   // v
+  vmovdqu32 ymm9, ymmword ptr [r13 + 32]                 // v
+  vcvtph2ps zmm9, ymm9                                   // v
+  vmovdqu32 ymm10, ymmword ptr [r13 + 64]                // v
+  vcvtph2ps zmm10, ymm10                                 // v
+  vmovdqu32 ymm11, ymmword ptr [r13 + 96]                // v
+  vcvtph2ps zmm11, ymm11                                 // v
+  mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r14, [r13 + r14]                                   // ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  prefetcht0 byte ptr [r14 + 64]                         // ahead
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  vpbroadcastd zmm12, dword ptr [rbx + 0]                // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps zmm1, zmm8, zmm12                          // acc
+  vfmadd231ps zmm2, zmm9, zmm12                          // acc
+  vfmadd231ps zmm3, zmm10, zmm12                         // acc
+  vfmadd231ps zmm0, zmm11, zmm12                         // acc
+  vpbroadcastd zmm12, dword ptr [rbp + 0]                // w
+  lea rbp, [rbp + 4]
+  vfmadd231ps zmm5, zmm8, zmm12                          // acc
+  vfmadd231ps zmm6, zmm9, zmm12                          // acc
+  vfmadd231ps zmm7, zmm10, zmm12                         // acc
+  vfmadd231ps zmm4, zmm11, zmm12                         // acc
+  sub r12, 1                                             // next k
+  ja L(k_6)
+L(k_6_done):
+  vmovdqu64 zmmword ptr [r9 + 0], zmm1                   // acc
+  vmovdqu64 zmmword ptr [r9 + 64], zmm2                  // acc
+  vmovdqu64 zmmword ptr [r9 + 128], zmm3                 // acc
+  vmovdqu64 zmmword ptr [r9 + 192], zmm0                 // acc
+  vmovdqu64 zmmword ptr [r11 + 0], zmm5                  // acc
+  vmovdqu64 zmmword ptr [r11 + 64], zmm6                 // acc
+  vmovdqu64 zmmword ptr [r11 + 128], zmm7                // acc
+  vmovdqu64 zmmword ptr [r11 + 192], zmm4                // acc
+L(if_3_done):
   lea rax, [rax + 128]
   lea rdx, [rdx + 256]
   sub r10, 1                                             // next columns
   ja L(columns_2)
 L(columns_2_done):
-  mov r9, qword ptr [rsp + 80]                           // rest
+  mov r9, qword ptr [rsp + 88]                           // rest
   test r9, r9
   jz L(vectors_2_done)
 L(vectors_2):
-  mov r10, qword ptr [rsp + 96]                          // dst
+  mov r10, qword ptr [rsp + 104]                         // dst
   lea r10, [r10 + rdx]                                   // out
   mov r11, qword ptr [rsp + 144]                         // out_1
   lea r11, [r11 + rdx]                                   // out
+  mov rbx, 0
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  jne L(if_4_else)
   lea rbx, [rcx + 192]                                   // w
   lea rbp, [rsi + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
@@ -492,9 +751,9 @@ L(vectors_2):
   mov r12, qword ptr [rdi + 8*3]                         // k
   mov r13, rax                                           // rhs
   test r12, r12
-  jz L(k_4_done)
+  jz L(k_7_done)
   .balign 64
-L(k_4):
+L(k_7):
   vmovdqu32 ymm2, ymmword ptr [r13 + 0]                  // v
   vcvtph2ps zmm2, ymm2                                   // v
   mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -506,10 +765,45 @@ L(k_4):
   mov rbx, r14
   mov rbp, r15
   sub r12, 1                                             // next k
-  ja L(k_4)
-L(k_4_done):
+  ja L(k_7)
+L(k_7_done):
   vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
   vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
+  jmp L(if_4_done)
+L(if_4_else):
+  lea rbx, [rcx + 192]                                   // w
+  lea rbp, [rsi + 192]                                   // w
+  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
+  vmulps zmm0, zmm1, zmm0                                // acc
+  vmovdqu64 zmm1, zmmword ptr [rsi + 128]                // correction
+  vmovdqu64 zmm2, zmmword ptr [r11 + 0]                  // old
+  vmulps zmm1, zmm2, zmm1                                // acc
+  mov r12, qword ptr [rdi + 8*3]                         // k
+  mov r13, rax                                           // rhs
+  test r12, r12
+  jz L(k_8_done)
+  .balign 64
+L(k_8):
+  vmovdqu32 ymm2, ymmword ptr [r13 + 0]                  // v
+  vcvtph2ps zmm2, ymm2                                   // v
+  mov r14, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r14, [r13 + r14]                                   // ahead
+  prefetcht0 byte ptr [r14 + 0]                          // ahead
+  mov r14, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r13, [r13 + r14]                                   // v
+  lea r14, [rbx + 4]
+  vfmadd231ps zmm0, zmm2, dword ptr [rbx + 0]{1to16}     // acc
+  lea r15, [rbp + 4]
+  vfmadd231ps zmm1, zmm2, dword ptr [rbp + 0]{1to16}     // acc
+  mov rbx, r14
+  mov rbp, r15
+  sub r12, 1                                             // next k
+  ja L(k_8)
+L(k_8_done):
+  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
+  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
+L(if_4_done):
   lea rax, [rax + 32]
   lea rdx, [rdx + 64]
   sub r9, 1                                              // next vectors
@@ -522,7 +816,7 @@ L(vectors_2_done):
   mov rax, qword ptr [rdi + 8*13]                        // dst_stride
   mov rdx, 2
   imul rax, rdx
-  mov rdx, qword ptr [rsp + 96]                          // dst
+  mov rdx, qword ptr [rsp + 104]                         // dst
   lea rsi, [rdx + rax]                                   // row
   sub r8, 1                                              // next rows_2
   ja L(rows_2)
@@ -550,6 +844,10 @@ L(rows_1):
   jz L(columns_3_done)
 L(columns_3):
   lea r11, [rsi + rdx]                                   // out
+  mov rbx, 0
+  mov rbp, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbp, rbx                                           // unless rhs_prefetch equal 
+  jne L(if_5_else)
   lea rbx, [rcx + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
@@ -563,9 +861,9 @@ L(columns_3):
   mov rbp, qword ptr [rdi + 8*3]                         // k
   mov r12, rax                                           // rhs
   test rbp, rbp
-  jz L(k_5_done)
+  jz L(k_9_done)
   .balign 64
-L(k_5):
+L(k_9):
   vmovdqu32 ymm4, ymmword ptr [r12 + 0]                  // v
   vcvtph2ps zmm4, ymm4                                   // v
   vmovdqu32 ymm5, ymmword ptr [r12 + 32]                 // v
@@ -583,12 +881,58 @@ L(k_5):
   vfmadd231ps zmm3, zmm6, zmm8                           // acc
   vfmadd231ps zmm0, zmm7, zmm8                           // acc
   sub rbp, 1                                             // next k
-  ja L(k_5)
-L(k_5_done):
+  ja L(k_9)
+L(k_9_done):
   vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
   vmovdqu64 zmmword ptr [r11 + 64], zmm2                 // acc
   vmovdqu64 zmmword ptr [r11 + 128], zmm3                // acc
   vmovdqu64 zmmword ptr [r11 + 192], zmm0                // acc
+  jmp L(if_5_done)
+L(if_5_else):
+  lea rbx, [rcx + 192]                                   // w
+  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [r11 + 0]                  // old
+  vmulps zmm1, zmm1, zmm0                                // acc
+  vmovdqu64 zmm2, zmmword ptr [r11 + 64]                 // old
+  vmulps zmm2, zmm2, zmm0                                // acc
+  vmovdqu64 zmm3, zmmword ptr [r11 + 128]                // old
+  vmulps zmm3, zmm3, zmm0                                // acc
+  vmovdqu64 zmm4, zmmword ptr [r11 + 192]                // old
+  vmulps zmm0, zmm4, zmm0                                // acc
+  mov rbp, qword ptr [rdi + 8*3]                         // k
+  mov r12, rax                                           // rhs
+  test rbp, rbp
+  jz L(k_10_done)
+  .balign 64
+L(k_10):
+  vmovdqu32 ymm4, ymmword ptr [r12 + 0]                  // v
+  vcvtph2ps zmm4, ymm4                                   // v
+  vmovdqu32 ymm5, ymmword ptr [r12 + 32]                 // v
+  vcvtph2ps zmm5, ymm5                                   // v
+  vmovdqu32 ymm6, ymmword ptr [r12 + 64]                 // v
+  vcvtph2ps zmm6, ymm6                                   // v
+  vmovdqu32 ymm7, ymmword ptr [r12 + 96]                 // v
+  vcvtph2ps zmm7, ymm7                                   // v
+  mov r13, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r13, [r12 + r13]                                   // ahead
+  prefetcht0 byte ptr [r13 + 0]                          // ahead
+  prefetcht0 byte ptr [r13 + 64]                         // ahead
+  mov r13, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea r12, [r12 + r13]                                   // v
+  vpbroadcastd zmm8, dword ptr [rbx + 0]                 // w
+  lea rbx, [rbx + 4]
+  vfmadd231ps zmm1, zmm4, zmm8                           // acc
+  vfmadd231ps zmm2, zmm5, zmm8                           // acc
+  vfmadd231ps zmm3, zmm6, zmm8                           // acc
+  vfmadd231ps zmm0, zmm7, zmm8                           // acc
+  sub rbp, 1                                             // next k
+  ja L(k_10)
+L(k_10_done):
+  vmovdqu64 zmmword ptr [r11 + 0], zmm1                  // acc
+  vmovdqu64 zmmword ptr [r11 + 64], zmm2                 // acc
+  vmovdqu64 zmmword ptr [r11 + 128], zmm3                // acc
+  vmovdqu64 zmmword ptr [r11 + 192], zmm0                // acc
+L(if_5_done):
   lea rax, [rax + 128]
   lea rdx, [rdx + 256]
   sub r10, 1                                             // next columns
@@ -598,6 +942,10 @@ L(columns_3_done):
   jz L(vectors_3_done)
 L(vectors_3):
   lea r10, [rsi + rdx]                                   // out
+  mov r11, 0
+  mov rbx, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  cmp rbx, r11                                           // unless rhs_prefetch equal 
+  jne L(if_6_else)
   lea r11, [rcx + 192]                                   // w
   vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
   vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
@@ -605,9 +953,9 @@ L(vectors_3):
   mov rbx, qword ptr [rdi + 8*3]                         // k
   mov rbp, rax                                           // rhs
   test rbx, rbx
-  jz L(k_6_done)
+  jz L(k_11_done)
   .balign 64
-L(k_6):
+L(k_11):
   vmovdqu32 ymm1, ymmword ptr [rbp + 0]                  // v
   vcvtph2ps zmm1, ymm1                                   // v
   mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
@@ -616,9 +964,36 @@ L(k_6):
   vfmadd231ps zmm0, zmm1, dword ptr [r11 + 0]{1to16}     // acc
   mov r11, r12
   sub rbx, 1                                             // next k
-  ja L(k_6)
-L(k_6_done):
+  ja L(k_11)
+L(k_11_done):
   vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
+  jmp L(if_6_done)
+L(if_6_else):
+  lea r11, [rcx + 192]                                   // w
+  vmovdqu64 zmm0, zmmword ptr [rcx + 128]                // correction
+  vmovdqu64 zmm1, zmmword ptr [r10 + 0]                  // old
+  vmulps zmm0, zmm1, zmm0                                // acc
+  mov rbx, qword ptr [rdi + 8*3]                         // k
+  mov rbp, rax                                           // rhs
+  test rbx, rbx
+  jz L(k_12_done)
+  .balign 64
+L(k_12):
+  vmovdqu32 ymm1, ymmword ptr [rbp + 0]                  // v
+  vcvtph2ps zmm1, ymm1                                   // v
+  mov r12, qword ptr [rdi + 8*19]                        // rhs_prefetch
+  lea r12, [rbp + r12]                                   // ahead
+  prefetcht0 byte ptr [r12 + 0]                          // ahead
+  mov r12, qword ptr [rdi + 8*11]                        // rhs_stride
+  lea rbp, [rbp + r12]                                   // v
+  lea r12, [r11 + 4]
+  vfmadd231ps zmm0, zmm1, dword ptr [r11 + 0]{1to16}     // acc
+  mov r11, r12
+  sub rbx, 1                                             // next k
+  ja L(k_12)
+L(k_12_done):
+  vmovdqu64 zmmword ptr [r10 + 0], zmm0                  // acc
+L(if_6_done):
   lea rax, [rax + 32]
   lea rdx, [rdx + 64]
   sub r9, 1                                              // next vectors

@@ -184,6 +184,17 @@ static void pad_mask(const tw_attention_args* args, const slice_range* range, si
 
 /* ---- a block ---- */
 
+/* From a block of K or V to the one that comes next, in bytes, where the first one of many waits
+ * for memory; 0: to none. */
+static size_t ahead(const tw_attention_plan* plan, const slice_range* range, size_t head,
+                    size_t first, size_t stride, size_t head_stride) {
+  const size_t group = plan->shape.heads / plan->shape.kv_heads;
+  if (range->rows > group) return 0; /* not of one query: rows stay long enough */
+  if (head + 1 < range->head + range->heads) return head_stride;
+  if (first + TW_ATTENTION_BLOCK >= range->end) return 0;
+  return TW_ATTENTION_BLOCK * stride - (range->heads - 1) * head_stride;
+}
+
 static void run_scores(const tw_attention_plan* plan, const tw_attention_args* args,
                        const slice_range* range, const scratch_parts* parts, size_t head,
                        size_t first, size_t count) {
@@ -196,6 +207,7 @@ static void run_scores(const tw_attention_plan* plan, const tw_attention_args* a
   kernel.lhs_stride = key_size * sizeof(float);
   kernel.rhs = (const char*)args->k + head * args->k_head_stride + first * args->k_stride;
   kernel.rhs_stride = args->k_stride;
+  kernel.rhs_prefetch = ahead(plan, range, head, first, args->k_stride, args->k_head_stride);
   kernel.dst = scores_of(plan, parts, row);
   kernel.dst_stride = row_floats(plan) * sizeof(float);
   plan->stages[TW_ATTENTION_SCORES]->kernel.run(&kernel);
@@ -258,6 +270,7 @@ static void run_values(const tw_attention_plan* plan, const tw_attention_args* a
   kernel.lhs_stride = row_floats(plan) * sizeof(float);
   kernel.rhs = (const char*)args->v + head * args->v_head_stride + first * args->v_stride;
   kernel.rhs_stride = args->v_stride;
+  kernel.rhs_prefetch = ahead(plan, range, head, first, args->v_stride, args->v_head_stride);
   kernel.dst = parts->sums + row * value_size;
   kernel.dst_stride = value_size * sizeof(float);
   plan->stages[TW_ATTENTION_VALUES]->kernel.run(&kernel);

@@ -178,7 +178,8 @@ class BlockRunner {
     set(arguments, stride, rows.stride);
   }
 
-  void run_stage(size_t stage, const Arguments& arguments) {
+  void run_stage(size_t stage, Arguments arguments) {
+    if (in_.queries % 2 == 0) set(arguments, ArgField::rhs_prefetch, 4096);
     run(*stages_[stage], arguments, memory_, {.vl = {}, .physical = physical_});
   }
 

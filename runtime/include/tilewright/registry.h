@@ -203,14 +203,16 @@ typedef struct tw_depthwise_kernel {
 typedef enum tw_attention_stage {
   /* dst[row][position] = sum over k values of lhs[row] (f32) * rhs[position], where rhs_stride is
    * bytes from position to position. n positions, of which none beyond is read; rows of dst are
-   * written up to the next multiple of tile_n. */
+   * written up to the next multiple of tile_n. rhs_prefetch: from a position to one that is
+   * prefetched, in bytes, in either direction; 0: none. */
   TW_ATTENTION_SCORES = 1,
   /* dst[row] are a state and n scores, which become weights: exp(score + slope * mask - largest of
    * the row so far). Whole vectors: behind n scores stand others, -infinity. lhs: rows of the mask,
    * of flags 1 f16 and of flags 2 f32, as long; flags 0: there is none. min: the slope. */
   TW_ATTENTION_WEIGHTS,
   /* dst[row][column] = dst[row][column] * the state's third vector + sum over k positions of
-   * weight[row][position] * rhs[position][column]. n columns; lhs[row]: the state and weights. */
+   * weight[row][position] * rhs[position][column]. n columns; lhs[row]: the state and weights.
+   * rhs_prefetch likewise. */
   TW_ATTENTION_VALUES
 } tw_attention_stage;
 
