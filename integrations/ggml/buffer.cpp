@@ -129,6 +129,13 @@ bool is_host(BufferType*) {
   return false;
 }
 
+template <class Functions>
+BufferType* type_with(const Functions& functions, Device* device) {
+  static BufferTypeOf<Functions> type;
+  type = {functions, device, nullptr};
+  return reinterpret_cast<BufferType*>(&type);
+}
+
 }  // namespace
 
 const Packing* packing_of(const Tensor& weights) {
@@ -148,16 +155,18 @@ size_t matrices_of(const Tensor& weights) {
 
 BufferType* make_buffer_type(const Host& host, Device* device) {
   host_of_buffers = &host;
-  if (host.api_version == 2) {
-    static BufferTypeOf<BufferTypeFunctions2> type = {
-        {type_name, allocate, alignment, nullptr, tensor_bytes, is_host}, device, nullptr};
-    return reinterpret_cast<BufferType*>(&type);
+  static constexpr BufferTypeFunctions2 functions2 = {type_name, allocate,     alignment,
+                                                      nullptr,   tensor_bytes, is_host};
+  static constexpr BufferTypeFunctions3 functions3 = {type_name, allocate,     nullptr, alignment,
+                                                      nullptr,   tensor_bytes, nullptr, is_host};
+  switch (host.interface.buffer_type_slots) {
+    case kSlots<BufferTypeFunctions2>:
+      return type_with(functions2, device);
+    case kSlots<BufferTypeFunctions2Longer>:
+      return type_with(BufferTypeFunctions2Longer{functions2, nullptr}, device);
+    default:
+      return type_with(functions3, device);
   }
-  static BufferTypeOf<BufferTypeFunctions3> type = {
-      {type_name, allocate, nullptr, alignment, nullptr, tensor_bytes, nullptr, is_host},
-      device,
-      nullptr};
-  return reinterpret_cast<BufferType*>(&type);
 }
 
 }  // namespace tw::ggml

@@ -1,6 +1,7 @@
 // The binary interface between ggml and its plug-ins, as far as we meet it: in versions 2 and 3 of
-// the plug-in interface. ggml does not install a header for it. Slots that we leave empty, all of
-// them optional, are declared as `Unused`; what belongs to the host is only ever pointed to.
+// the plug-in interface, and in one between them. ggml does not install a header for it. Slots that
+// we leave empty, all of them optional, are declared as `Unused`; what belongs to the host is only
+// ever pointed to.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,9 @@
 namespace tw::ggml {
 
 using Unused = void*;
+
+template <class Table>
+inline constexpr size_t kSlots = sizeof(Table) / sizeof(Unused);
 
 struct Graph;       // the host's
 struct BufferType;  // ours is a BufferTypeOf<...>
@@ -56,6 +60,12 @@ struct Tensor {
 inline constexpr size_t kListEntryBytes = 32;
 static_assert(sizeof(void*) != 8 || sizeof(Tensor) == 336);
 
+/// To how few bits an operation may round what it multiplies (ggml_prec_set_src); hosts before ggml
+/// 0.24 never ask. Smaller numbers are more bits.
+enum Precision { precision_any = 0, precision_q8 = 30 };
+/// Of the input, src[1], in op_params of MUL_MAT and MUL_MAT_ID.
+inline constexpr size_t kInputPrecision = 3;
+
 struct BufferFunctions {
   void (*free)(Buffer*);
   void* (*base)(Buffer*);
@@ -84,6 +94,12 @@ struct BufferTypeFunctions2 {
   Unused max_size;
   size_t (*tensor_bytes)(BufferType*, const Tensor*);
   bool (*is_host)(BufferType*);
+};
+
+/// Of a version between the two that was never released.
+struct BufferTypeFunctions2Longer {
+  BufferTypeFunctions2 as_in_version_2;
+  Unused allocation_interface;
 };
 
 struct BufferTypeFunctions3 {

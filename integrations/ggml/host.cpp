@@ -1,56 +1,13 @@
 #include "integrations/ggml/host.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
+#include <iterator>
 
-#include "integrations/ggml/message.h"
+#include "integrations/ggml/symbols.h"
 
 namespace tw::ggml {
 
 namespace {
-
-/// Programs that load ggml for themselves only (RTLD_LOCAL) do not have it in the global scope.
-void* find(const char* name) {
-  if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
-  for (const char* library :
-       {"libggml-base.so.0", "libggml-base.so", "libggml.so.0", "libggml.so"}) {
-    void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    void* found = dlsym(handle, name);
-    dlclose(handle);
-    if (found != nullptr) return found;
-  }
-  return nullptr;
-}
-
-template <class Function>
-bool find_into(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(find(name));
-  if (function == nullptr) message("this ggml has no {}; llama.cpp goes on without us", name);
-  return function != nullptr;
-}
-
-/// Of the backends that are there already: the host has checked them. 0: none is.
-int version_of_others() {
-  const auto count = reinterpret_cast<size_t (*)()>(find("ggml_backend_reg_count"));
-  const auto get = reinterpret_cast<Registration* (*)(size_t)>(find("ggml_backend_reg_get"));
-  if (count == nullptr || get == nullptr || count() == 0) return 0;
-  return get(0)->api_version;
-}
-
-bool find_version(Host& host) {
-  host.api_version = version_of_others();
-  if (host.api_version == 0) {
-    host.api_version = find("ggml_backend_buft_get_alloc_size_n") != nullptr ? 3 : 2;
-  }
-  if (host.api_version == 2 || host.api_version == 3) return true;
-  message(
-      "this ggml has version {} of the plug-in interface, we know 2 and 3; llama.cpp goes on "
-      "without us",
-      host.api_version);
-  return false;
-}
 
 bool has_our_tensors() {
   size_t (*overhead)() = nullptr;
@@ -87,7 +44,7 @@ bool find_operations(Host& host) {
 
 const Host* find_host() {
   static Host host;
-  const bool known = find_version(host) && has_our_tensors() && find_operations(host) &&
+  const bool known = find_interface(host.interface) && has_our_tensors() && find_operations(host) &&
                      find_into(host.buffer_init, "ggml_backend_buffer_init") &&
                      find_into(host.cpu_buffer_type, "ggml_backend_cpu_buffer_type") &&
                      find_into(host.is_host, "ggml_backend_buft_is_host") &&

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "integrations/ggml/ggml_abi.h"
+#include "integrations/ggml/interface.h"
 
 namespace tw::ggml {
 
 struct Host {
-  int api_version = 0;
+  Interface interface;
   int32_t mul_mat = -1, mul_mat_id = -1;  ///< numbers of operations
   int32_t views[5] = {};                  ///< of those that compute nothing
 

@@ -154,6 +154,12 @@ void grow(Scratch& scratch, size_t bytes) {
   scratch.bytes = rounded;
 }
 
+/// Kernels of types with blocks round the input to 8 bits.
+bool is_precise_enough(const WeightType& type, const Tensor& output) {
+  const int32_t asked = output.op_params[kInputPrecision];
+  return type.block == 0 || asked == precision_any || asked >= precision_q8;
+}
+
 bool divides(int64_t part, int64_t whole) {
   return part > 0 && whole % part == 0;
 }
@@ -166,7 +172,9 @@ void Scratch::Free::operator()(uint8_t* at) const {
 
 bool can_multiply(const Node& node) {
   const Tensor &weights = *node.weights, &input = *node.input, &output = *node.output;
-  if (weight_type(weights.type) == nullptr || input.type != type_f32 || output.type != type_f32) {
+  const WeightType* type = weight_type(weights.type);
+  if (type == nullptr || input.type != type_f32 || output.type != type_f32 ||
+      !is_precise_enough(*type, output)) {
     return false;
   }
   const auto n = static_cast<size_t>(weights.ne[1]);

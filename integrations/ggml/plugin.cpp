@@ -194,7 +194,7 @@ Registration* make_registration() {
   plugin.of_backends = make_device(cpu_buffer_type);
   plugin.buffer_type = make_buffer_type(*plugin.host, &plugin.registered);
   plugin.registration = {
-      plugin.host->api_version, registration_name, device_count, device, function, nullptr};
+      plugin.host->interface.version, registration_name, device_count, device, function, nullptr};
   return &plugin.registration;
 }
 

@@ -209,13 +209,21 @@ INSTANTIATE_TEST_SUITE_P(Types, Multiply, testing::ValuesIn(kTypes), [](const au
 TEST(CanMultiply, RefusesOtherTypesAndShapes) {
   std::mt19937 random(1);
   const OwnTensor weights = random_weights(random, type_q8_0, {64, 32, 2, 1});
+  const OwnTensor halves = random_weights(random, type_f16, {64, 32, 2, 1});
   OwnTensor input = random_floats(random, {64, 3, 4, 1});
-  const OwnTensor output = make_output({32, 3, 4, 1});
+  OwnTensor output = make_output({32, 3, 4, 1});
   const Node node = {&weights.tensor, &input.tensor, nullptr, &output.tensor};
   EXPECT_TRUE(can_multiply(node));
   input.tensor.type = type_f16;
   EXPECT_FALSE(can_multiply(node));
   input.tensor.type = type_f32;
+  for (const int32_t precision : {10, 15, 20}) {
+    output.tensor.op_params[kInputPrecision] = precision;
+    EXPECT_FALSE(can_multiply(node)) << "q8_0, activations of " << precision;
+    EXPECT_TRUE(can_multiply({&halves.tensor, &input.tensor, nullptr, &output.tensor}));
+  }
+  output.tensor.op_params[kInputPrecision] = precision_q8;
+  EXPECT_TRUE(can_multiply(node));
   input.tensor.ne[2] = 3;
   EXPECT_FALSE(can_multiply(node)) << "3 batches of 2 matrices";
 }

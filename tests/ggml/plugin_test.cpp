@@ -1,4 +1,4 @@
-// The plug-in through its tables, with a host that this file plays.
+// The plug-in through its tables.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -6,63 +6,13 @@
 #include <cstring>
 #include <memory>
 
+#include "ggml/host.h"
 #include "ggml/tensors.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/multiply.h"
 
 extern "C" tw::ggml::Registration* ggml_backend_init();
 extern "C" int ggml_backend_score();
-
-namespace {
-
-using tw::ggml::Buffer;
-using tw::ggml::BufferFunctions;
-using tw::ggml::BufferType;
-using tw::ggml::Registration;
-using tw::ggml::Tensor;
-
-Registration others = {};
-bool has_others = true;
-size_t overhead = sizeof(Tensor) + tw::ggml::kListEntryBytes;
-char cpu_type;  // stands for the CPU's buffer type
-constexpr int32_t kMulMat = 5, kMulMatId = 6, kView = 11;
-
-}  // namespace
-
-// NOLINTBEGIN(misc-definitions-in-headers)
-#define HOST extern "C" __attribute__((visibility("default"), used))
-HOST size_t ggml_backend_reg_count() {
-  return has_others ? 1 : 0;
-}
-HOST Registration* ggml_backend_reg_get(size_t) {
-  return &others;
-}
-HOST size_t ggml_tensor_overhead() {
-  return overhead;
-}
-HOST const char* ggml_op_name(int32_t op) {
-  if (op == kMulMat) return "MUL_MAT";
-  if (op == kMulMatId) return "MUL_MAT_ID";
-  const char* const views[] = {"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
-  return op >= 10 && op < 14 ? views[op - 10] : "OTHER";
-}
-HOST Buffer* ggml_backend_buffer_init(BufferType* type, BufferFunctions functions, void* context,
-                                      size_t size) {
-  return new Buffer{functions, type, context, size};
-}
-HOST BufferType* ggml_backend_cpu_buffer_type() {
-  return reinterpret_cast<BufferType*>(&cpu_type);
-}
-HOST bool ggml_backend_buft_is_host(BufferType* type) {
-  return type == ggml_backend_cpu_buffer_type();
-}
-HOST int ggml_graph_n_nodes(tw::ggml::Graph* graph) {
-  return static_cast<int>(reinterpret_cast<std::vector<Tensor*>*>(graph)->size());
-}
-HOST Tensor* ggml_graph_node(tw::ggml::Graph* graph, int i) {
-  return reinterpret_cast<std::vector<Tensor*>*>(graph)->at(static_cast<size_t>(i));
-}
-// NOLINTEND(misc-definitions-in-headers)
 
 namespace tw::ggml {
 namespace {
@@ -73,11 +23,10 @@ class Plugin : public testing::Test {
     if (dlsym(RTLD_DEFAULT, "ggml_tensor_overhead") == nullptr) {
       GTEST_SKIP() << "a static program: a plug-in finds no names in it";
     }
-    others.api_version = 3;
-    has_others = true;
-    overhead = sizeof(Tensor) + kListEntryBytes;
+    fake_host = {};
     unsetenv("TILEWRIGHT_GGML");
     unsetenv("TILEWRIGHT_GGML_TEST");
+    unsetenv("TILEWRIGHT_GGML_ANY_VERSION");
   }
   std::string decline() {
     testing::internal::CaptureStderr();
@@ -88,13 +37,13 @@ class Plugin : public testing::Test {
 
 TEST_F(Plugin, DeclinesVersionsThatItDoesNotKnow) {
   for (const int version : {1, 4, 6}) {
-    others.api_version = version;
+    fake_host.version = version;
     EXPECT_NE(decline().find("we know 2 and 3"), std::string::npos) << version;
   }
 }
 
 TEST_F(Plugin, DeclinesTensorsThatItDoesNotKnow) {
-  overhead += 8;
+  fake_host.tensor_bytes += 8;
   EXPECT_NE(decline().find("tensors have"), std::string::npos);
 }
 
@@ -105,25 +54,19 @@ TEST_F(Plugin, CanBeSwitchedOff) {
   EXPECT_EQ(ggml_backend_score(), 0);
 }
 
-TEST_F(Plugin, InfersTheVersionWithoutOthers) {
-  has_others = false;  // and this host has no ggml_backend_buft_get_alloc_size_n
-  Registration* made = ggml_backend_init();
-  ASSERT_NE(made, nullptr);
-  EXPECT_EQ(made->api_version, 2);
-}
-
-/// What the host does with the slots, whose number depends on the version.
+/// What the host does with the slots, which are 6 to 8.
 struct TypeCalls {
   Buffer* (*allocate)(BufferType*, size_t);
   size_t (*tensor_bytes)(BufferType*, const Tensor*);
   bool (*is_host)(BufferType*);
 };
-TypeCalls calls_of(BufferType* type, int version) {
+TypeCalls calls_of(BufferType* type, size_t slot_count) {
+  const bool is_longest = slot_count == 8;
   void* const* slots = reinterpret_cast<void* const*>(type);
   TypeCalls calls;
   std::memcpy(&calls.allocate, &slots[1], sizeof(void*));
-  std::memcpy(&calls.tensor_bytes, &slots[version == 2 ? 4 : 5], sizeof(void*));
-  std::memcpy(&calls.is_host, &slots[version == 2 ? 5 : 7], sizeof(void*));
+  std::memcpy(&calls.tensor_bytes, &slots[is_longest ? 5 : 4], sizeof(void*));
+  std::memcpy(&calls.is_host, &slots[is_longest ? 7 : 5], sizeof(void*));
   return calls;
 }
 
@@ -136,9 +79,9 @@ struct Loaded {
     delete buffer;
   }
 };
-std::unique_ptr<Loaded> load(Device* device, int version, const OwnTensor& source) {
+std::unique_ptr<Loaded> load(Device* device, const OwnTensor& source) {
   BufferType* type = device->functions.buffer_type(device);
-  const TypeCalls calls = calls_of(type, version);
+  const TypeCalls calls = calls_of(type, fake_host.buffer_type_slots);
   EXPECT_FALSE(calls.is_host(type));
   auto loaded = std::make_unique<Loaded>();
   loaded->tensor = source.tensor;
@@ -160,16 +103,19 @@ Tensor make_op(Tensor output, Tensor* weights, Tensor* input, Tensor* ids = null
   return output;
 }
 
-TEST_F(Plugin, LoadsAndMultipliesInBothVersions) {
+TEST_F(Plugin, LoadsAndMultipliesInEveryVersion) {
   std::mt19937 random(5);
-  for (const int version : {2, 3}) {
-    others.api_version = version;
+  setenv("TILEWRIGHT_GGML_ANY_VERSION", "1", 1);
+  const std::pair<int, size_t> hosts[] = {{2, 6}, {3, 8}, {6, 7}, {4, 8}};
+  for (const auto& [version, slots] : hosts) {
+    fake_host.version = version;
+    fake_host.buffer_type_slots = slots;
     Registration* made = ggml_backend_init();
     ASSERT_NE(made, nullptr);
     EXPECT_EQ(made->api_version, version);
     Device* device = made->device(made, 0);
     const OwnTensor weights = random_weights(random, type_q4_0, {64, 40, 1, 1});
-    const auto loaded = load(device, version, weights);
+    const auto loaded = load(device, weights);
     Bytes back(weights.bytes.size());
     loaded->buffer->functions.get_tensor(loaded->buffer, &loaded->tensor, back.data(), 0,
                                          back.size());
@@ -195,7 +141,7 @@ TEST_F(Plugin, LargeWeightsAreSetInPieces) {
   for (size_t i = 0; i < weights.bytes.size(); i += 61) {
     weights.bytes[i] = static_cast<uint8_t>(random());
   }
-  const auto loaded = load(made->device(made, 0), 3, weights);
+  const auto loaded = load(made->device(made, 0), weights);
   Bytes back(weights.bytes.size());
   loaded->buffer->functions.get_tensor(loaded->buffer, &loaded->tensor, back.data(), 0,
                                        back.size());
@@ -231,6 +177,10 @@ TEST_F(Plugin, TakesWeightsThatItIsFasterWith) {
   EXPECT_FALSE(takes()) << "in the CPU's buffer";
   weights.tensor.buffer = &empty;
   EXPECT_TRUE(takes());
+  op.op_params[kInputPrecision] = 20;
+  EXPECT_FALSE(takes()) << "activations of 16 bits";
+  op.op_params[kInputPrecision] = precision_q8;
+  EXPECT_TRUE(takes());
   weights.tensor.view_src = &few.tensor;
   EXPECT_FALSE(takes()) << "a view";
   few.tensor.buffer = &empty;
@@ -257,7 +207,7 @@ TEST_F(Plugin, NumbersOfExpertsThatAreNotThereAreAnError) {
   Registration* made = ggml_backend_init();
   Device* device = made->device(made, 0);
   const OwnTensor weights = random_weights(random, type_q8_0, {64, 40, 3, 1});
-  const auto loaded = load(device, 3, weights);
+  const auto loaded = load(device, weights);
   OwnTensor input = random_floats(random, {64, 1, 1, 1});
   OwnTensor ids = make_tensor(type_i32, {1, 1, 1, 1});
   const int32_t expert = 3;
@@ -276,7 +226,7 @@ TEST_F(Plugin, BuffersRefuseWhatCanNotBePacked) {
   Registration* made = ggml_backend_init();
   Device* device = made->device(made, 0);
   BufferType* type = device->functions.buffer_type(device);
-  Buffer* buffer = calls_of(type, 3).allocate(type, 4096);
+  Buffer* buffer = calls_of(type, 8).allocate(type, 4096);
   OwnTensor other = make_tensor(type_i32, {64, 4, 1, 1});
   testing::internal::CaptureStderr();
   EXPECT_EQ(buffer->functions.init_tensor(buffer, &other.tensor), failed);

@@ -74,6 +74,20 @@ TEST_F(Lifetime, AnUnknownVersionIsDeclined) {
       << unknown.messages;
 }
 
+TEST_F(Lifetime, TablesOfTheHostAreCounted) {
+  const std::string said = ours(greedy(model("tiny", "q4_0"), 1)).messages;
+  EXPECT_NE(said.find("plug-in interface 3, slots of tables: devices 15, backends 16, buffers 11, "
+                      "buffer types 8"),
+            std::string::npos)
+      << said;
+}
+
+TEST_F(Lifetime, ActivationsOfMoreThan8BitsAreRefused) {
+  const Finished finished = ours("'" + built("precision") + "'");
+  const std::string of_each = ": 0 taken 10 refused 15 refused 20 refused 30 taken 40 taken\n";
+  EXPECT_EQ(finished.output, "MUL_MAT" + of_each + "MUL_MAT_ID" + of_each) << finished.messages;
+}
+
 TEST_F(Lifetime, BesideTheBlasBackend) {
   for (const char* type : {"q4_0", "f16"}) {
     const std::string command = greedy(model("tiny", type), 2);

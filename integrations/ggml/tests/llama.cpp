@@ -50,7 +50,7 @@ void LlamaTest::SetUp() {
   if (!fs::exists(packages() + "/run"))
     missing = packages() + " has no llama.cpp: scripts/setup-llama fetches it";
   if (missing.empty()) {
-    for (const std::string& file : {plugin(), built("greedy")})
+    for (const std::string& file : {plugin(), built("greedy"), built("precision")})
       ASSERT_TRUE(fs::exists(file)) << file << ": configure and build again";
     return;
   }

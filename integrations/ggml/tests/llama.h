@@ -2,7 +2,8 @@
 // is tested; without it, the packages and the plug-in for this machine:
 //   TILEWRIGHT_TEST_LLAMA    the folder of the unpacked packages
 //   TILEWRIGHT_TEST_PLUGIN   libggml-tilewright.so for them
-//   TILEWRIGHT_TEST_BUILD    the folder of greedy and libllama_other_version.so for them
+//   TILEWRIGHT_TEST_BUILD    the folder of greedy, precision and libllama_other_version.so
+//                            for them
 #pragma once
 
 #include <gtest/gtest.h>

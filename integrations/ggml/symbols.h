@@ -1,0 +1,24 @@
+// The host's functions by their names.
+#pragma once
+
+#include "integrations/ggml/message.h"
+
+namespace tw::ggml {
+
+/// Null: this host has none.
+void* find_symbol(const char* name);
+
+template <class Function>
+Function* find_function(const char* name) {
+  return reinterpret_cast<Function*>(find_symbol(name));
+}
+
+/// Says so where the host lacks what we cannot do without.
+template <class Function>
+bool find_into(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(find_symbol(name));
+  if (function == nullptr) message("this ggml has no {}; llama.cpp goes on without us", name);
+  return function != nullptr;
+}
+
+}  // namespace tw::ggml
