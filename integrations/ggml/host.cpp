@@ -19,13 +19,14 @@ bool has_our_tensors() {
   return false;
 }
 
-/// The first of all operations has number 0, and MUL_MAT_ID is never among the last ones.
+/// The first of all operations has number 0, and none of these is ever among the last ones.
 bool find_operations(Host& host) {
   const char* (*name_of)(int32_t) = nullptr;
   if (!find_into(name_of, "ggml_op_name")) return false;
-  int32_t* const wanted[] = {&host.mul_mat,  &host.mul_mat_id, &host.views[1],
+  int32_t* const wanted[] = {&host.mul_mat,  &host.mul_mat_id, &host.get_rows, &host.views[1],
                              &host.views[2], &host.views[3],   &host.views[4]};
-  const char* const names[] = {"MUL_MAT", "MUL_MAT_ID", "RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
+  const char* const names[] = {"MUL_MAT", "MUL_MAT_ID", "GET_ROWS", "RESHAPE",
+                               "VIEW",    "PERMUTE",    "TRANSPOSE"};
   constexpr int32_t kFewest = 60;
   size_t found = 0;
   for (int32_t op = 0; op < kFewest; ++op) {
@@ -36,7 +37,8 @@ bool find_operations(Host& host) {
     }
   }
   if (found == std::size(names)) return true;
-  message("this ggml has no operation MUL_MAT or MUL_MAT_ID; llama.cpp goes on without us");
+  message(
+      "this ggml has no operation MUL_MAT, MUL_MAT_ID or GET_ROWS; llama.cpp goes on without us");
   return false;
 }
 

@@ -131,6 +131,18 @@ bool is_worth_it(const Packing& packing) {
          !is_portable(packing, kPrompt);
 }
 
+void unpack_rows(const Packing& packing, const void* matrix, size_t first, size_t count,
+                 std::vector<uint8_t>& rows) {
+  auto target = tilewright::sized<tw_rhs_target>();
+  target.order = packing.type->order;
+  target.data = rows.data();
+  target.data_bytes = rows.size();
+  target.stride = row_bytes(*packing.type, packing.k);
+  const tw_status status =
+      tw_unpack_rhs(packing.plan.get(), matrix, packing.bytes, first, count, &target);
+  if (status != TW_OK) message("{}", tw_error_message());
+}
+
 namespace {
 
 /// Of which the matrix's last panel has fewer.
@@ -157,17 +169,9 @@ struct PanelRows {
 };
 
 /// As they were packed.
-std::vector<uint8_t> unpack_rows(const Packing& packing, const void* packed, const PanelRows& at) {
+std::vector<uint8_t> rows_of(const Packing& packing, const void* packed, const PanelRows& at) {
   std::vector<uint8_t> rows(at.end - at.begin);
-  auto target = tilewright::sized<tw_rhs_target>();
-  target.order = packing.type->order;
-  target.data = rows.data();
-  target.data_bytes = rows.size();
-  target.stride = row_bytes(*packing.type, packing.k);
-  const tw_status status =
-      tw_unpack_rhs(packing.plan.get(), static_cast<const uint8_t*>(packed) + at.matrix,
-                    packing.bytes, at.first, at.rows, &target);
-  if (status != TW_OK) message("{}", tw_error_message());
+  unpack_rows(packing, static_cast<const uint8_t*>(packed) + at.matrix, at.first, at.rows, rows);
   return rows;
 }
 
@@ -225,7 +229,7 @@ void set_span(const Packing& packing, size_t matrices, Span span, const void* da
       pack_panel(packing, at.rows, source, panel);
       return;
     }
-    std::vector<uint8_t> rows = unpack_rows(packing, packed, at);
+    std::vector<uint8_t> rows = rows_of(packing, packed, at);
     std::memcpy(rows.data() + (begin - at.begin), source, end - begin);
     pack_panel(packing, at.rows, rows.data(), panel);
   });
@@ -234,7 +238,7 @@ void set_span(const Packing& packing, size_t matrices, Span span, const void* da
 void get_span(const Packing& packing, size_t matrices, Span span, const void* packed, void* data) {
   for_panels(packing, matrices, span, [&](const PanelRows& at, size_t begin, size_t end) {
     const PanelRows some = some_of(packing, at, begin, end);
-    const std::vector<uint8_t> rows = unpack_rows(packing, packed, some);
+    const std::vector<uint8_t> rows = rows_of(packing, packed, some);
     std::memcpy(static_cast<uint8_t*>(data) + (begin - span.offset),
                 rows.data() + (begin - some.begin), end - begin);
   });

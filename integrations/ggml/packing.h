@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "tilewright/tilewright.h"
 
@@ -53,5 +54,9 @@ struct Span {
 };
 void set_span(const Packing& packing, size_t matrices, Span span, const void* data, void* packed);
 void get_span(const Packing& packing, size_t matrices, Span span, const void* packed, void* data);
+
+/// `count` rows of one packed matrix, as they were.
+void unpack_rows(const Packing& packing, const void* matrix, size_t first, size_t count,
+                 std::vector<uint8_t>& rows);
 
 }  // namespace tw::ggml

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "integrations/ggml/buffer.h"
+#include "integrations/ggml/get_rows.h"
 #include "integrations/ggml/message.h"
 #include "integrations/ggml/multiply.h"
 #include "integrations/ggml/team.h"
@@ -66,13 +67,14 @@ Status compute_graph(State& state, Graph* graph) {
   state.nodes.clear();
   for (int i = 0; i < count; ++i) {
     const Tensor* op = plugin.host->node(graph, i);
-    if (!is_multiplication(op->op)) continue;
-    const Node node = node_of(*op);
-    if (!state.nodes.empty() && state.nodes.back().input != node.input) {
-      const Status status = compute_nodes(state);
-      if (status != success) return status;
-    }
-    state.nodes.push_back(node);
+    const bool is_lookup = op->op == plugin.host->get_rows;
+    if (!is_lookup && !is_multiplication(op->op)) continue;
+    const bool goes_on =
+        !is_lookup && !state.nodes.empty() && state.nodes.back().input == op->src[1];
+    Status status = goes_on ? success : compute_nodes(state);
+    if (is_lookup && status == success) status = get_rows(*op, state.threads);
+    if (status != success) return status;
+    if (!is_lookup) state.nodes.push_back(node_of(*op));
   }
   return compute_nodes(state);
 }
@@ -134,20 +136,33 @@ BufferType* cpu_buffer_type(Device*) {
   return plugin.host->cpu_buffer_type();
 }
 
-/// Weights in our buffers are multiplied whatever they are. Before they are anywhere, llama.cpp
+bool is_ours(const Tensor& weights) {
+  return weights.buffer != nullptr && weights.buffer->type == plugin.buffer_type;
+}
+
+/// Weights in our buffers are served whatever they are. Before they are anywhere, llama.cpp
 /// asks with a buffer of no size: what ggml does as well is left to it.
 bool takes_weights(const Tensor& weights) {
   if (weights.view_src != nullptr) return false;
-  const bool is_ours = weights.buffer != nullptr && weights.buffer->type == plugin.buffer_type;
-  if (is_ours && weights.extra != nullptr) return true;
-  if (!is_ours && !plugin.takes_loose_weights) return false;
+  if (is_ours(weights) && weights.extra != nullptr) return true;
+  if (!is_ours(weights) && !plugin.takes_loose_weights) return false;
   const Packing* packing = packing_of(weights);
   return packing != nullptr && (plugin.takes_loose_weights || is_worth_it(*packing));
+}
+
+/// Tables that are looked up only stay in the file that llama.cpp has mapped: of some models they
+/// are larger than all the rest, and few of their rows are ever read. That of tokens may be the
+/// output's weights too, which llama.cpp tells nobody before it is there.
+bool takes_table(const Tensor& weights) {
+  const bool is_tokens = std::strcmp(weights.name, "token_embd.weight") == 0;
+  return (is_tokens || plugin.takes_loose_weights || weights.extra != nullptr) &&
+         takes_weights(weights);
 }
 
 bool supports_op(Device*, const Tensor* op) {
   const auto& views = plugin.host->views;
   if (std::find(std::begin(views), std::end(views), op->op) != std::end(views)) return true;
+  if (op->op == plugin.host->get_rows) return can_get_rows(*op) && takes_table(*op->src[0]);
   return is_multiplication(op->op) && can_multiply(node_of(*op)) && takes_weights(*op->src[0]);
 }
 

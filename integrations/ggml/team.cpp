@@ -42,10 +42,14 @@ void team_barrier() {
   GOMP_barrier();
 }
 
-void share_out(size_t count, size_t bytes, const std::function<void(size_t)>& body) {
+void share_out(int threads, size_t count, const std::function<void(size_t)>& body) {
   Shared shared{body, count};
-  const size_t worth = std::min(count, bytes / kBytesPerThread + 1);
-  run_team(static_cast<int>(std::min<size_t>(worth, default_threads())), take_shares, &shared);
+  run_team(static_cast<int>(std::min<size_t>(count, threads)), take_shares, &shared);
+}
+
+void share_out(size_t count, size_t bytes, const std::function<void(size_t)>& body) {
+  const size_t worth = bytes / kBytesPerThread + 1;
+  share_out(static_cast<int>(std::min<size_t>(worth, default_threads())), count, body);
 }
 
 }  // namespace tw::ggml

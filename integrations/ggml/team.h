@@ -13,8 +13,9 @@ int default_threads();
 /// Calls `body` on each of so many threads at once; it may call team_barrier, on all of them.
 void run_team(int threads, void (*body)(void*), void* data);
 void team_barrier();
-/// Calls `body(i)` for each i below count, on as many threads as are worth it: `bytes` are touched
-/// in all.
+/// Calls `body(i)` for each i below count, on no more than so many threads.
+void share_out(int threads, size_t count, const std::function<void(size_t)>& body);
+/// On as many as are worth it: `bytes` are touched in all.
 void share_out(size_t count, size_t bytes, const std::function<void(size_t)>& body);
 
 }  // namespace tw::ggml

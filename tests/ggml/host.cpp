@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ggml/tensors.h"
 #include "support/guarded_buffer.h"
 
 namespace tw::ggml {
@@ -94,6 +95,7 @@ HOST size_t ggml_tensor_overhead() {
 HOST const char* ggml_op_name(int32_t op) {
   if (op == kMulMat) return "MUL_MAT";
   if (op == kMulMatId) return "MUL_MAT_ID";
+  if (op == kGetRows) return "GET_ROWS";
   const char* const views[] = {"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
   return op >= 10 && op < 14 ? views[op - 10] : "OTHER";
 }
@@ -113,4 +115,27 @@ HOST int ggml_graph_n_nodes(Graph* graph) {
 HOST Tensor* ggml_graph_node(Graph* graph, int i) {
   return reinterpret_cast<std::vector<Tensor*>*>(graph)->at(static_cast<size_t>(i));
 }
+HOST const char* ggml_type_name(int32_t type) {
+  static std::string name;
+  name = weight_type(type)->name;
+  if (name.back() == 'k') name.back() = 'K';
+  return name.c_str();
+}
+
+#define TO_FLOATS(function, type)                                           \
+  HOST void function(const void* row, float* values, int64_t count) {       \
+    const auto* bytes = static_cast<const uint8_t*>(row);                   \
+    const auto floats = floats_of(type, bytes, static_cast<size_t>(count)); \
+    std::memcpy(values, floats.data(), floats.size() * sizeof(float));      \
+  }
+TO_FLOATS(ggml_fp16_to_fp32_row, type_f16)
+TO_FLOATS(ggml_bf16_to_fp32_row, type_bf16)
+TO_FLOATS(dequantize_row_q4_0, type_q4_0)
+TO_FLOATS(dequantize_row_q4_1, type_q4_1)
+TO_FLOATS(dequantize_row_q5_0, type_q5_0)
+TO_FLOATS(dequantize_row_q5_1, type_q5_1)
+TO_FLOATS(dequantize_row_q8_0, type_q8_0)
+TO_FLOATS(dequantize_row_q4_K, type_q4_k)
+TO_FLOATS(dequantize_row_q5_K, type_q5_k)
+TO_FLOATS(dequantize_row_q6_K, type_q6_k)
 // NOLINTEND(misc-definitions-in-headers)

@@ -18,7 +18,7 @@ struct FakeHost {
 extern FakeHost fake_host;
 
 /// Numbers of operations.
-inline constexpr int32_t kMulMat = 5, kMulMatId = 6, kView = 11;
+inline constexpr int32_t kMulMat = 5, kMulMatId = 6, kGetRows = 7, kView = 11;
 
 }  // namespace tw::ggml
 

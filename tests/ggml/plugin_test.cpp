@@ -192,6 +192,43 @@ TEST_F(Plugin, TakesWeightsThatItIsFasterWith) {
   EXPECT_TRUE(takes()) << "nothing to compute";
 }
 
+/// Tables that nothing multiplies by would only be moved out of a mapped file.
+TEST_F(Plugin, LooksUpTokensThatOutputsMayBeMultipliedBy) {
+  std::mt19937 random(8);
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  OwnTensor source = random_weights(random, type_q8_0, {64, 40, 1, 1});
+  OwnTensor numbers = make_tensor(type_i32, {2, 1, 1, 1});
+  const int32_t wanted[] = {39, 7};
+  std::memcpy(numbers.bytes.data(), wanted, sizeof wanted);
+  const OwnTensor output = make_tensor(type_f32, {64, 2, 1, 1});
+  Buffer empty = {{}, device->functions.buffer_type(device), nullptr, 0};
+  source.tensor.buffer = &empty;
+  const auto looks_up = [&](Tensor* weights, const char* name) {
+    std::strcpy(weights->name, name);
+    Tensor op = make_op(output.tensor, weights, &numbers.tensor);
+    op.op = kGetRows;
+    return device->functions.supports_op(device, &op);
+  };
+  EXPECT_TRUE(looks_up(&source.tensor, "token_embd.weight"));
+  EXPECT_FALSE(looks_up(&source.tensor, "per_layer_token_embd.weight"));
+  EXPECT_FALSE(looks_up(&source.tensor, "position_embd.weight"));
+  source.tensor.buffer = nullptr;
+  EXPECT_FALSE(looks_up(&source.tensor, "token_embd.weight")) << "in no buffer";
+  const auto loaded = load(device, source);
+  EXPECT_TRUE(looks_up(&loaded->tensor, "whatever is there already"));
+
+  Tensor op = make_op(output.tensor, &loaded->tensor, &numbers.tensor);
+  op.op = kGetRows;
+  Backend* backend = device->functions.make_backend(device, nullptr);
+  std::vector<Tensor*> graph = {&op};
+  EXPECT_EQ(backend->functions.compute(backend, reinterpret_cast<Graph*>(&graph)), success);
+  for (const size_t i : {0U, 1U}) {
+    EXPECT_EQ(float_at(op, 63, i, 0, 0), row_of(source, static_cast<size_t>(wanted[i])).back());
+  }
+  backend->functions.free(backend);
+}
+
 TEST_F(Plugin, TestModeTakesWeightsAnywhere) {
   setenv("TILEWRIGHT_GGML_TEST", "1", 1);
   Registration* made = ggml_backend_init();

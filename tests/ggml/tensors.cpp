@@ -87,21 +87,25 @@ float value_of(const test::GgmlType& type, const test::GgmlBlock& block, size_t 
 
 }  // namespace
 
-std::vector<float> row_of(const OwnTensor& weights, size_t row) {
-  const WeightType& type = *weight_type(weights.tensor.type);
+std::vector<float> floats_of(int32_t number, const uint8_t* row, size_t k) {
+  const WeightType& type = *weight_type(number);
   const test::GgmlType* ggml = test::find_ggml(type.name);
-  std::vector<float> values(static_cast<size_t>(weights.tensor.ne[0]));
-  const uint8_t* start = &weights.bytes[row * weights.tensor.nb[1]];
-  Bytes bytes(start, start + weights.tensor.nb[1]);  // GgmlBlock could set them
+  std::vector<float> values(k);
+  Bytes bytes(row, row + row_bytes(type, k));  // GgmlBlock could set them
   for (size_t i = 0; i < values.size(); ++i) {
     if (ggml != nullptr) {
       uint8_t* at = &bytes[i / ggml->values * ggml->bytes];
       values[i] = value_of(*ggml, test::GgmlBlock(*ggml, at), i % ggml->values);
     } else {
-      values[i] = test::find_source_reference(type.name)->value(start, i);
+      values[i] = test::find_source_reference(type.name)->value(row, i);
     }
   }
   return values;
+}
+
+std::vector<float> row_of(const OwnTensor& weights, size_t row) {
+  return floats_of(weights.tensor.type, &weights.bytes[row * weights.tensor.nb[1]],
+                   static_cast<size_t>(weights.tensor.ne[0]));
 }
 
 float float_at(const Tensor& tensor, size_t i0, size_t i1, size_t i2, size_t i3) {

@@ -29,7 +29,9 @@ size_t whole_blocks(int32_t type, size_t k);
 OwnTensor random_weights(std::mt19937& random, int32_t type, Extents extents);
 OwnTensor random_floats(std::mt19937& random, Extents extents);
 
-/// The values of row `row`, counted through all matrices.
+/// The values of a row as ggml stores it.
+std::vector<float> floats_of(int32_t type, const uint8_t* row, size_t k);
+/// Those of row `row`, counted through all matrices.
 std::vector<float> row_of(const OwnTensor& weights, size_t row);
 float float_at(const Tensor& tensor, size_t i0, size_t i1, size_t i2, size_t i3);
 

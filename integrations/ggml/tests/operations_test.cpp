@@ -27,6 +27,20 @@ std::string any_type() {
 
 class Operations : public LlamaTest, public testing::WithParamInterface<const char*> {};
 
+/// Counts cases of each type among what test-backend-ops said.
+void expect_right(const std::string& operation, const char* type_is, const Finished& finished,
+                  size_t fewest) {
+  const std::string said = finished.output + finished.messages;
+  EXPECT_EQ(finished.status, 0) << said;
+  EXPECT_EQ(count(said, "FAIL"), 0U) << said;
+  for (const std::string& type : types) {
+    const size_t right = count(said, type_is + type + ",[^\n]*OK");
+    std::cout << operation << " " << type << ": " << right << " right, "
+              << count(said, type_is + type + ",[^\n]*not supported") << " not claimed\n";
+    EXPECT_GE(right, fewest) << said;
+  }
+}
+
 TEST_P(Operations, AllThatWeClaimAreRight) {
   // The package has cases of minutes too; QEMU is slow. Of experts, one a type is small enough
   // then, and of many types there are only three.
@@ -36,15 +50,17 @@ TEST_P(Operations, AllThatWeClaimAreRight) {
       std::string("test-backend-ops -b tilewright -o ") + GetParam() + " -p 'type_a=" + any_type() +
           ",type_b=f32,(n_mats=[0-9]{1,2},.*)?m=" + digits + ",n=" + digits + ",'",
       {{"TILEWRIGHT_GGML_TEST", "1"}});
-  const std::string said = finished.output + finished.messages;
-  EXPECT_EQ(finished.status, 0) << said;
-  EXPECT_EQ(count(said, "FAIL"), 0U) << said;
-  for (const std::string& type : types) {
-    const size_t right = count(said, "type_a=" + type + ",[^\n]*OK");
-    std::cout << GetParam() << " " << type << ": " << right << " right, "
-              << count(said, "type_a=" + type + ",[^\n]*not supported") << " not claimed\n";
-    EXPECT_GE(right, emulated ? 1U : 3U) << said;
-  }
+  expect_right(GetParam(), "type_a=", finished, emulated ? 1 : 3);
+}
+
+// The reference's rows are ggml's own, so that the same bits are equal.
+using Lookups = LlamaTest;
+TEST_F(Lookups, AllThatWeClaimAreRight) {
+  expect_right("GET_ROWS", "type=",
+               ours("test-backend-ops -b tilewright -o GET_ROWS -p 'type=" + any_type() +
+                        ",n=[0-9]+,m=[0-9]{1,3},r=[0-9]+,be1=[0-9]{1,2},'",
+                    {{"TILEWRIGHT_GGML_TEST", "1"}}),
+               3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Operations, testing::Values("MUL_MAT", "MUL_MAT_ID"),

@@ -1,6 +1,7 @@
 // What llama.cpp writes is the same with our kernels, and they do run.
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 
 #include "llama.h"
 
@@ -10,7 +11,7 @@ namespace {
 struct Case {
   const char* shape;
   const char* type;
-  size_t weights;  ///< that our kernels must serve
+  size_t weights;  ///< that our kernels must multiply by
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -34,8 +35,26 @@ TEST_P(Text, IsTheSameWithEveryNumberOfThreads) {
     ASSERT_EQ(with_us.status, 0) << with_us.messages;
     EXPECT_GT(theirs.output.size(), 60U) << theirs.messages;
     EXPECT_EQ(with_us.output, theirs.output);
-    EXPECT_EQ(weights_on_our_kernels(with_us.messages), GetParam().weights) << with_us.messages;
+    const size_t with_embeddings = GetParam().weights + 1;
+    EXPECT_EQ(weights_on_our_kernels(with_us.messages), with_embeddings) << with_us.messages;
     EXPECT_EQ(weights_on_our_kernels(theirs.messages), 0U);
+  }
+}
+
+// Embeddings that are the output's weights too lie packed, and nowhere else.
+TEST_F(LlamaTest, TiedEmbeddingsAreHeldOnce) {
+  for (const std::string& file : {model("tiny-tied", "q8_0"), model("tiny-256-tied", "q4_k_m")}) {
+    const std::string command = greedy(file, 2);
+    const Finished theirs = debian(command), with_us = ours(command);
+    EXPECT_GT(theirs.output.size(), 60U) << theirs.messages;
+    EXPECT_EQ(with_us.output, theirs.output);
+    EXPECT_EQ(weights_on_our_kernels(with_us.messages), 15U) << with_us.messages;
+    std::smatch mapped;
+    const std::regex largest("CPU_Mapped model buffer size = +([0-9.]+) MiB");
+    for (std::string left = with_us.messages; std::regex_search(left, mapped, largest);
+         left = mapped.suffix()) {
+      EXPECT_LT(std::stod(mapped[1]), 0.1) << with_us.messages;
+    }
   }
 }
 

@@ -24,6 +24,7 @@ struct Shape {
   uint32_t feed_forward;
   uint32_t vocabulary;
   uint32_t experts = 0;  ///< two of them are used for a token
+  bool tied = false;     ///< the output's weights are the tokens' embeddings
 };
 
 // The tiny ones have rows that fill no tile, and odd numbers of blocks of 32.
@@ -31,7 +32,10 @@ const std::map<std::string, Shape> shapes = {
     {"tiny", {2, 160, 5, 5, 416, 1003}},
     {"tiny-256", {2, 256, 8, 4, 512, 1003}},
     {"tiny-moe", {2, 160, 5, 1, 96, 1003, 4}},
+    {"tiny-tied", {2, 160, 5, 5, 416, 1003, 0, true}},
+    {"tiny-256-tied", {2, 256, 8, 4, 512, 1003, 0, true}},
     {"542m", {8, 2048, 32, 32, 5632, 32000}},
+    {"673m-tied", {8, 2048, 32, 32, 5632, 128000, 0, true}},
 };
 /// Of weights: what llama-quantize makes of the output's, and of attn_v and ffn_down in the layers
 /// with has_more(), and what of the others.
@@ -65,18 +69,29 @@ bool has_more(uint32_t layer, uint32_t layers) {
 /// that `greedy` writes is at least a tenth of the logits' size ahead of the next one (542m: 0.06
 /// to 0.1), where rounding int8 activations moves it by 0.01 to 0.02.
 const std::map<std::string, uint64_t> seeds = {
-    {"tiny q4_1", 27},     {"tiny-256 q4_k", 17}, {"tiny q4_0", 24},       {"tiny q8_0", 7},
-    {"tiny f16", 18},      {"tiny bf16", 18},     {"tiny f32", 18},        {"tiny-moe q4_0", 17},
-    {"tiny-moe q8_0", 25}, {"tiny-moe f16", 7},   {"tiny-moe f32", 7},     {"542m q4_0", 6},
-    {"542m q4_1", 11},     {"542m q4_k", 5},      {"542m q8_0", 58},       {"542m f16", 24},
-    {"tiny q5_0", 41},     {"tiny q5_1", 41},     {"tiny-256 q4_k_m", 32}, {"tiny-256 q5_k_m", 3},
-    {"542m q4_k_m", 170},  {"542m q5_0", 48},     {"542m q5_1", 22},       {"542m q5_k_m", 24},
+    {"tiny q4_1", 27},       {"tiny-256 q4_k", 17},
+    {"tiny q4_0", 24},       {"tiny q8_0", 7},
+    {"tiny f16", 18},        {"tiny bf16", 18},
+    {"tiny f32", 18},        {"tiny-moe q4_0", 17},
+    {"tiny-moe q8_0", 25},   {"tiny-moe f16", 7},
+    {"tiny-moe f32", 7},     {"542m q4_0", 6},
+    {"542m q4_1", 11},       {"542m q4_k", 5},
+    {"542m q8_0", 58},       {"542m f16", 24},
+    {"tiny q5_0", 41},       {"tiny q5_1", 41},
+    {"tiny-256 q4_k_m", 32}, {"tiny-256 q5_k_m", 3},
+    {"tiny-tied q8_0", 40},  {"tiny-256-tied q4_k_m", 73},
+    {"542m q4_k_m", 170},    {"542m q5_0", 48},
+    {"542m q5_1", 22},       {"542m q5_k_m", 24},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
 /// What a layer adds is smaller than what it is added to, as in trained models: else the rounding
 /// of activations to int8 grows from layer to layer until it chooses the words.
 constexpr float kLayerGain = 0.25F;
+/// Of embeddings that are the output's weights: smaller than what layers add, else every word would
+/// be followed by itself.
+constexpr float kTiedSize = 0.01F;
+constexpr float kFaint = 0.25F;  ///< of others' size
 constexpr size_t kAlignment = 32;
 constexpr size_t kChunk = size_t{1} << 20;  ///< values that are made at a time
 
@@ -86,6 +101,7 @@ struct Tensor {
   StoredType type;
   float size;          ///< of its values
   uint64_t zeros = 0;  ///< rows at the beginning
+  uint64_t faint = 0;  ///< rows at the beginning that are smaller than the others
 
   [[nodiscard]] uint64_t values() const {
     uint64_t product = 1;
@@ -126,12 +142,17 @@ std::vector<Tensor> tensors_of(const Shape& shape, const Types& of) {
   const auto norm = [&](const std::string& name) {
     return Tensor{name + ".weight", {width}, StoredType::f32, 1};
   };
-  std::vector<Tensor> tensors = {{"token_embd.weight", {width, shape.vocabulary}, type, 0.5F},
-                                 norm("output_norm")};
   // A token that is no word never wins, so that the text shows which ones did.
+  Tensor tokens = {"token_embd.weight", {width, shape.vocabulary}, type, 0.5F};
   Tensor output = weight("output", of.more, {width, shape.vocabulary});
+  if (shape.tied) {
+    tokens.type = of.more;
+    tokens.size = kTiedSize;
+    tokens.faint = kFirstWord;
+  }
   output.zeros = kFirstWord;
-  tensors.push_back(output);
+  std::vector<Tensor> tensors = {tokens, norm("output_norm")};
+  if (!shape.tied) tensors.push_back(output);
   for (uint32_t i = 0; i < shape.layers; ++i) {
     const std::string layer = "blk." + std::to_string(i) + ".";
     const StoredType more = has_more(i, shape.layers) ? of.more : type;
@@ -239,6 +260,13 @@ class NewFile {
   FILE* file_;
 };
 
+/// Into the chunk that begins with them.
+void write_faint(const Tensor& tensor, RandomRows& random, std::vector<uint8_t>& chunk) {
+  std::vector<uint8_t> rows(stored_bytes(tensor.type, tensor.faint * tensor.sizes[0]));
+  random.fill(tensor.type, tensor.size * kFaint, rows);
+  std::copy_n(rows.begin(), std::min(rows.size(), chunk.size()), chunk.begin());
+}
+
 void write_values(NewFile& file, const Tensor& tensor, RandomRows& random) {
   std::vector<uint8_t> chunk;
   const size_t zeros = stored_bytes(tensor.type, tensor.zeros * tensor.sizes[0]);
@@ -251,6 +279,7 @@ void write_values(NewFile& file, const Tensor& tensor, RandomRows& random) {
     } else {
       random.fill(tensor.type, tensor.size, chunk);
     }
+    if (done == 0 && tensor.faint != 0) write_faint(tensor, random, chunk);
     if (done < zeros) std::fill_n(chunk.begin(), std::min(zeros - done, chunk.size()), uint8_t{0});
     file.write(chunk.data(), chunk.size());
     done += chunk.size();
@@ -277,7 +306,9 @@ void write_model(const std::string& name, const std::string& type_name, const st
 int main(int argc, char** argv) {
   CLI::App app{"Writes a llama model of random weights.", "write_model"};
   std::string shape, type, file;
-  app.add_option("shape", shape, "tiny, tiny-256 (for types of super-blocks), tiny-moe or 542m")
+  app.add_option("shape", shape,
+                 "tiny, tiny-256 (for types of super-blocks), tiny-moe or 542m; tiny-tied, "
+                 "tiny-256-tied and 673m-tied multiply by the tokens' embeddings at the end")
       ->required()
       ->check(CLI::IsMember(tw::shapes));
   app.add_option(
