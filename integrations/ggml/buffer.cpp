@@ -1,20 +1,21 @@
 #include "integrations/ggml/buffer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "integrations/ggml/cache.h"
 #include "integrations/ggml/mapped.h"
 #include "integrations/ggml/message.h"
+#include "integrations/ggml/pages.h"
 
 namespace tw::ggml {
 
 namespace {
 
 const Host* host_of_buffers = nullptr;
+std::string cache;  ///< the folder; empty: there is none
 
 const Packing& packing_in(const Tensor* tensor) {
   return *static_cast<const Packing*>(tensor->extra);
@@ -36,7 +37,7 @@ void log_weights(const Tensor* tensor) {
 /// ---- a buffer ----
 
 void free_memory(Buffer* buffer) {
-  std::free(buffer->context);
+  free_pages(buffer->context, buffer->size);
 }
 
 void* base(Buffer* buffer) {
@@ -56,18 +57,65 @@ Status init_tensor(Buffer*, Tensor* tensor) {
   return success;
 }
 
-/// In pieces of some megabytes, each of which is given back if it is a mapped file's, so that file
-/// and packed weights are never in memory both.
-void set_tensor(Buffer*, Tensor* tensor, const void* data, size_t offset, size_t size) {
+bool is_whole(const Tensor& tensor, size_t offset, size_t size) {
+  return offset == 0 && size == tensor.nb[3] * static_cast<size_t>(tensor.ne[3]);
+}
+
+/// Calls `body` on pieces of some megabytes, each of which is given back if it is a mapped file's,
+/// so that file and packed weights are never in memory both.
+template <class Body>
+void for_pieces(const Packing& packing, const void* data, size_t size, const Body& body) {
   constexpr size_t kPiece = size_t{1} << 24;
-  const Packing& packing = packing_in(tensor);
   const size_t panel = packing.panel * row_bytes(*packing.type, packing.k);
   const size_t piece = (kPiece + panel - 1) / panel * panel;  // panels in two pieces cost more
   for (size_t done = 0; done < size; done += piece) {
-    const Span span = {offset + done, std::min(piece, size - done)};
     const auto* source = static_cast<const uint8_t*>(data) + done;
-    set_span(packing, matrices_of(*tensor), span, source, tensor->data);
-    release_mapped(source, span.size);
+    const size_t bytes = std::min(piece, size - done);
+    body(source, done, bytes);
+    release_mapped(source, bytes);
+  }
+}
+
+void pack(const Tensor& tensor, const void* data, size_t offset, size_t size) {
+  const Packing& packing = packing_in(&tensor);
+  for_pieces(packing, data, size, [&](const uint8_t* source, size_t done, size_t bytes) {
+    set_span(packing, matrices_of(tensor), {offset + done, bytes}, source, tensor.data);
+  });
+}
+
+Hash hash_source(const Tensor& tensor, const void* data, size_t size) {
+  std::vector<Hash> pieces;
+  for_pieces(packing_in(&tensor), data, size, [&](const uint8_t* source, size_t, size_t bytes) {
+    pieces.push_back(hash_of(source, bytes));
+  });
+  return hash_of(pieces.data(), pieces.size() * sizeof pieces[0]);
+}
+
+/// From the file that has them, which is written if there is none.
+void set_from_cache(const Tensor& tensor, const void* data, size_t size) {
+  const Hash source = hash_source(tensor, data, size);
+  const CacheFile file(cache, packing_in(&tensor), matrices_of(tensor), source);
+  const bool is_there = file.map_over(tensor.data);
+  if (!is_there) {
+    pack(tensor, data, 0, size);
+    file.keep(tensor.data);
+  }
+  if (is_set("TILEWRIGHT_LOG", "1")) {
+    message("{}: {}", tensor.name, is_there ? "mapped from the cache" : "packed for the cache");
+  }
+}
+
+size_t packed_bytes(const Tensor& tensor, const Packing& packing) {
+  return packing.bytes * matrices_of(tensor);
+}
+
+void set_tensor(Buffer*, Tensor* tensor, const void* data, size_t offset, size_t size) {
+  const bool is_kept = !cache.empty() && begins_huge_page(tensor->data);
+  if (is_kept) make_writable(tensor->data, packed_bytes(*tensor, packing_in(tensor)));
+  if (is_kept && is_whole(*tensor, offset, size)) {
+    set_from_cache(*tensor, data, size);
+  } else {
+    pack(*tensor, data, offset, size);
   }
   if (offset == 0 && is_set("TILEWRIGHT_LOG", "1")) log_weights(tensor);
 }
@@ -82,6 +130,7 @@ void memset_tensor(Buffer* buffer, Tensor* tensor, uint8_t value, size_t offset,
 }
 
 void clear(Buffer* buffer, uint8_t value) {
+  make_writable(buffer->context, buffer->size);
   std::memset(buffer->context, value, buffer->size);
 }
 
@@ -92,15 +141,11 @@ const char* type_name(BufferType*) {
 }
 
 Buffer* allocate(BufferType* type, size_t size) {
-  constexpr size_t kHugePage = size_t{1} << 21;
-  const size_t alignment = size < kHugePage ? kAlignment : kHugePage;
-  const size_t rounded = (size + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded);
+  void* memory = allocate_pages(size);
   if (memory == nullptr) {
     message("no memory for {} bytes of packed weights", size);
     return nullptr;
   }
-  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);  // fewer misses of the TLB
   const BufferFunctions functions = {.free = free_memory,
                                      .base = base,
                                      .init_tensor = init_tensor,
@@ -115,13 +160,17 @@ Buffer* allocate(BufferType* type, size_t size) {
   return host_of_buffers->buffer_init(type, functions, memory, size);
 }
 
+/// Files are mapped in huge pages where they can be.
 size_t alignment(BufferType*) {
-  return kAlignment;
+  return cache.empty() ? kAlignment : kHugePage;
 }
 
 size_t tensor_bytes(BufferType*, const Tensor* tensor) {
   const Packing* packing = packing_of(*tensor);
-  if (packing != nullptr) return packing->bytes * matrices_of(*tensor);
+  if (packing != nullptr) {
+    const size_t bytes = packed_bytes(*tensor, *packing);
+    return cache.empty() ? bytes : whole_huge_pages(bytes);
+  }
   return tensor->nb[3] * static_cast<size_t>(tensor->ne[3]);
 }
 
@@ -155,6 +204,7 @@ size_t matrices_of(const Tensor& weights) {
 
 BufferType* make_buffer_type(const Host& host, Device* device) {
   host_of_buffers = &host;
+  cache = cache_folder();
   static constexpr BufferTypeFunctions2 functions2 = {type_name, allocate,     alignment,
                                                       nullptr,   tensor_bytes, is_host};
   static constexpr BufferTypeFunctions3 functions3 = {type_name, allocate,     nullptr, alignment,

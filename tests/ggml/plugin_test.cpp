@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "ggml/host.h"
+#include "ggml/loaded.h"
 #include "ggml/tensors.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/multiply.h"
 
-extern "C" tw::ggml::Registration* ggml_backend_init();
 extern "C" int ggml_backend_score();
 
 namespace tw::ggml {
@@ -52,47 +52,6 @@ TEST_F(Plugin, CanBeSwitchedOff) {
   setenv("TILEWRIGHT_GGML", "0", 1);
   EXPECT_EQ(ggml_backend_init(), nullptr);
   EXPECT_EQ(ggml_backend_score(), 0);
-}
-
-/// What the host does with the slots, which are 6 to 8.
-struct TypeCalls {
-  Buffer* (*allocate)(BufferType*, size_t);
-  size_t (*tensor_bytes)(BufferType*, const Tensor*);
-  bool (*is_host)(BufferType*);
-};
-TypeCalls calls_of(BufferType* type, size_t slot_count) {
-  const bool is_longest = slot_count == 8;
-  void* const* slots = reinterpret_cast<void* const*>(type);
-  TypeCalls calls;
-  std::memcpy(&calls.allocate, &slots[1], sizeof(void*));
-  std::memcpy(&calls.tensor_bytes, &slots[is_longest ? 5 : 4], sizeof(void*));
-  std::memcpy(&calls.is_host, &slots[is_longest ? 7 : 5], sizeof(void*));
-  return calls;
-}
-
-/// A weight in a packed buffer, as a loader makes it.
-struct Loaded {
-  Buffer* buffer;
-  Tensor tensor;
-  ~Loaded() {
-    buffer->functions.free(buffer);
-    delete buffer;
-  }
-};
-std::unique_ptr<Loaded> load(Device* device, const OwnTensor& source) {
-  BufferType* type = device->functions.buffer_type(device);
-  const TypeCalls calls = calls_of(type, fake_host.buffer_type_slots);
-  EXPECT_FALSE(calls.is_host(type));
-  auto loaded = std::make_unique<Loaded>();
-  loaded->tensor = source.tensor;
-  loaded->buffer = calls.allocate(type, calls.tensor_bytes(type, &source.tensor));
-  Tensor& tensor = loaded->tensor;
-  const BufferFunctions& functions = loaded->buffer->functions;
-  tensor.buffer = loaded->buffer;
-  tensor.data = functions.base(loaded->buffer);
-  EXPECT_EQ(functions.init_tensor(loaded->buffer, &tensor), success);
-  functions.set_tensor(loaded->buffer, &tensor, source.bytes.data(), 0, source.bytes.size());
-  return loaded;
 }
 
 Tensor make_op(Tensor output, Tensor* weights, Tensor* input, Tensor* ids = nullptr) {
@@ -263,7 +222,7 @@ TEST_F(Plugin, BuffersRefuseWhatCanNotBePacked) {
   Registration* made = ggml_backend_init();
   Device* device = made->device(made, 0);
   BufferType* type = device->functions.buffer_type(device);
-  Buffer* buffer = calls_of(type, 8).allocate(type, 4096);
+  Buffer* buffer = calls_of(type).allocate(type, 4096);
   OwnTensor other = make_tensor(type_i32, {64, 4, 1, 1});
   testing::internal::CaptureStderr();
   EXPECT_EQ(buffer->functions.init_tensor(buffer, &other.tensor), failed);

@@ -1,4 +1,8 @@
 // Loading, more than one model at a time, and what must not go wrong.
+#include <filesystem>
+#include <thread>
+#include <vector>
+
 #include "llama.h"
 #include "support/run_command.h"
 
@@ -53,6 +57,31 @@ TEST_F(Lifetime, ATruncatedFileIsAnError) {
     EXPECT_EQ(finished.status, 1) << finished.messages;
     EXPECT_NE(finished.messages.find("cannot load " + cut), std::string::npos) << finished.messages;
   }
+}
+
+// Packed weights in files: made by whoever comes first, and mapped by the next.
+TEST_F(Lifetime, StartsShareACache) {
+  const Environment cache = {{"TILEWRIGHT_CACHE", folder() + "/cache"}};
+  const std::string command = greedy(model("tiny-256", "q4_k_m"), 1);
+  const Finished theirs = debian(command);
+  std::vector<Finished> at_once(3);
+  std::vector<std::thread> starts;
+  for (Finished& finished : at_once) starts.emplace_back([&] { finished = ours(command, cache); });
+  for (std::thread& start : starts) start.join();
+  for (const Finished& finished : at_once) expect_same(finished, theirs);
+  const Finished again = ours(command, cache);
+  expect_same(again, theirs);
+  size_t mapped = 0;
+  const std::string line = "mapped from the cache";
+  for (size_t at = again.messages.find(line); at != std::string::npos; ++mapped)
+    at = again.messages.find(line, at + 1);
+  EXPECT_EQ(mapped, weights_on_our_kernels(again.messages)) << again.messages;
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(cache.at("TILEWRIGHT_CACHE"))) {
+    EXPECT_EQ(entry.path().extension(), ".packed");
+    ++files;
+  }
+  EXPECT_EQ(files, mapped);
 }
 
 TEST_F(Lifetime, SwitchedOff) {

@@ -1,5 +1,6 @@
 #include "llama.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -73,8 +74,9 @@ std::string LlamaTest::model(const std::string& shape, const std::string& type) 
 }
 
 Finished LlamaTest::debian(const std::string& command, const Environment& environment) {
-  const std::string messages = folder() + "/messages";
-  std::string line = "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_LOG; ";
+  static std::atomic<int> runs{0};  // some at once
+  const std::string messages = folder() + "/messages" + std::to_string(++runs);
+  std::string line = "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_LOG TILEWRIGHT_CACHE; ";
   line += "OMP_WAIT_POLICY=passive ";  // else threads that wait take the cores from other tests
   for (const auto& [name, value] : environment) line += name + "=" + quoted(value) + " ";
   line += quoted(packages() + "/run") + " " + command;
