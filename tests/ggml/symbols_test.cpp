@@ -8,6 +8,9 @@ namespace tw::ggml {
 namespace {
 
 TEST(Symbols, AreFoundInLibrariesThatTheHostHasForItself) {
+  if (dlsym(RTLD_DEFAULT, "ggml_tensor_overhead") == nullptr) {
+    GTEST_SKIP() << "a static program: a plug-in finds no names in it";
+  }
   constexpr const char* kName = "ggml_of_one_library";
   EXPECT_EQ(find_symbol(kName), nullptr);
   void* library = dlopen(TILEWRIGHT_LOCAL_HOST, RTLD_LAZY | RTLD_LOCAL);
