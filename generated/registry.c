@@ -23,10 +23,15 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (b7b431b9bbba3728)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4c32p.yaml (14ab7fc834aa7089)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi4k32p.yaml (53c9347db5d82eb8)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml (85d7b8f90c4e454f)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml (b7d9a86ce1f0d5d0)
+// from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
+// from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
@@ -129,6 +134,12 @@
 #define BUILT_3(function) NULL
 #endif
 
+static const tw_code_table codes_e2m1 = {
+    "e2m1", {0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F,
+              0.0F, -0.5F, -1.0F, -1.5F, -2.0F, -3.0F, -4.0F, -6.0F}};
+static const tw_code_table codes_iq4 = {
+    "iq4", {-127.0F, -104.0F, -83.0F, -65.0F, -49.0F, -35.0F, -22.0F, -10.0F,
+              1.0F, 13.0F, 25.0F, 38.0F, 53.0F, 69.0F, 89.0F, 113.0F}};
 static const tw_axis axes_0[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {16, 0}},
 };
@@ -1587,6 +1598,70 @@ static const tw_axis axes_274[] = {
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_275[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3200, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {192, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_276[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3200, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {192, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_277[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3200, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_278[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {12800, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {768, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_279[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {12800, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {768, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_280[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {12800, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_281[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {25600, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1536, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_282[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {25600, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1536, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_283[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {25600, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_284[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6400, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {384, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_285[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6400, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {384, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_286[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {6400, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_287[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
@@ -1594,16 +1669,16 @@ static const tw_axis axes_275[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_276[] = {
+static const tw_axis axes_288[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_277[] = {
+static const tw_axis axes_289[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_278[] = {
+static const tw_axis axes_290[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -1611,16 +1686,16 @@ static const tw_axis axes_278[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_279[] = {
+static const tw_axis axes_291[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_280[] = {
+static const tw_axis axes_292[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {18944, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_281[] = {
+static const tw_axis axes_293[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
@@ -1628,16 +1703,16 @@ static const tw_axis axes_281[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_282[] = {
+static const tw_axis axes_294[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_283[] = {
+static const tw_axis axes_295[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {37888, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_284[] = {
+static const tw_axis axes_296[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
@@ -1645,16 +1720,16 @@ static const tw_axis axes_284[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {4, 0}, {-4, 0}},
 };
-static const tw_axis axes_285[] = {
+static const tw_axis axes_297[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_286[] = {
+static const tw_axis axes_298[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {9472, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_287[] = {
+static const tw_axis axes_299[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {4736, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {576, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {128, 0}},
@@ -1662,92 +1737,92 @@ static const tw_axis axes_287[] = {
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {-4, 0}},
 };
-static const tw_axis axes_288[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_289[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_290[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_291[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_292[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_293[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_294[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_295[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_296[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
-    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_297[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_298[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
-    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
-    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
-};
-static const tw_axis axes_299[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
 static const tw_axis axes_300[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
 static const tw_axis axes_301[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_302[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_303[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {3072, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_304[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_305[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {6144, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_306[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_307[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_308[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1536, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_309[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_310[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {768, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_311[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_312[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_313[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_302[] = {
+static const tw_axis axes_314[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_303[] = {
+static const tw_axis axes_315[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
@@ -1755,23 +1830,23 @@ static const tw_axis axes_303[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_304[] = {
+static const tw_axis axes_316[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_305[] = {
+static const tw_axis axes_317[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_306[] = {
+static const tw_axis axes_318[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {11520, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_307[] = {
+static const tw_axis axes_319[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
@@ -1779,145 +1854,385 @@ static const tw_axis axes_307[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_308[] = {
+static const tw_axis axes_320[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_309[] = {
+static const tw_axis axes_321[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_310[] = {
+static const tw_axis axes_322[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {23040, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_311[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_312[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_313[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_314[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
-    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_315[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_316[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
-    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
-    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
-    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
-};
-static const tw_axis axes_317[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_318[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_319[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
-    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_320[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_321[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
-};
-static const tw_axis axes_322[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
-    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
-};
 static const tw_axis axes_323[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_324[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
 static const tw_axis axes_325[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_326[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {46080, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_327[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_328[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {5760, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
+};
+static const tw_axis axes_329[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_330[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_331[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_332[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_333[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2048, 0}},
+    {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_334[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
+    {TW_DIM_N, {64, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_335[] = {
+    {TW_DIM_N, {64, 0}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_336[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_337[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_338[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {544, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_339[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_340[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {576, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_341[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_342[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_343[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_344[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_345[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2176, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_346[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {17664, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_347[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_348[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {4352, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_349[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {35328, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_350[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_351[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1088, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_352[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {8832, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_353[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {4416, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {544, 0}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_354[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_355[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
+    {TW_DIM_N, {2, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_356[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {224, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_357[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {3648, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_358[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_359[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {8, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_360[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {896, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_361[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {14592, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_362[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_363[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {16, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_364[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {1792, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_365[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {29184, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_366[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
+};
+static const tw_axis axes_367[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_N, {2, 0}, {4, 0}, {4, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_368[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {448, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_369[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {7296, 0}},
+    {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_370[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_371[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_372[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
+    {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_373[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_374[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_375[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
+    {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_376[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_377[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
+    {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
+};
+static const tw_axis axes_378[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_326[] = {
+static const tw_axis axes_379[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_327[] = {
+static const tw_axis axes_380[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_328[] = {
+static const tw_axis axes_381[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_329[] = {
+static const tw_axis axes_382[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_330[] = {
+static const tw_axis axes_383[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_331[] = {
+static const tw_axis axes_384[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
@@ -1925,23 +2240,23 @@ static const tw_axis axes_331[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_332[] = {
+static const tw_axis axes_385[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_333[] = {
+static const tw_axis axes_386[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_334[] = {
+static const tw_axis axes_387[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_335[] = {
+static const tw_axis axes_388[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -1949,23 +2264,23 @@ static const tw_axis axes_335[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_336[] = {
+static const tw_axis axes_389[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_337[] = {
+static const tw_axis axes_390[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_338[] = {
+static const tw_axis axes_391[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_339[] = {
+static const tw_axis axes_392[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -1973,23 +2288,23 @@ static const tw_axis axes_339[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_340[] = {
+static const tw_axis axes_393[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_341[] = {
+static const tw_axis axes_394[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_342[] = {
+static const tw_axis axes_395[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_343[] = {
+static const tw_axis axes_396[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -1997,30 +2312,30 @@ static const tw_axis axes_343[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_344[] = {
+static const tw_axis axes_397[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_345[] = {
+static const tw_axis axes_398[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_346[] = {
+static const tw_axis axes_399[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_347[] = {
+static const tw_axis axes_400[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_348[] = {
+static const tw_axis axes_401[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2028,480 +2343,542 @@ static const tw_axis axes_348[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_349[] = {
+static const tw_axis axes_402[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_350[] = {
+static const tw_axis axes_403[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_351[] = {
+static const tw_axis axes_404[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_352[] = {
+static const tw_axis axes_405[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_353[] = {
+static const tw_axis axes_406[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_354[] = {
+static const tw_axis axes_407[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_355[] = {
+static const tw_axis axes_408[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_356[] = {
+static const tw_axis axes_409[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_357[] = {
+static const tw_axis axes_410[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_358[] = {
+static const tw_axis axes_411[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_359[] = {
+static const tw_axis axes_412[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_360[] = {
+static const tw_axis axes_413[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_361[] = {
+static const tw_axis axes_414[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_362[] = {
+static const tw_axis axes_415[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_363[] = {
+static const tw_axis axes_416[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_364[] = {
+static const tw_axis axes_417[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_365[] = {
+static const tw_axis axes_418[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_366[] = {
+static const tw_axis axes_419[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_367[] = {
+static const tw_axis axes_420[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_368[] = {
+static const tw_axis axes_421[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_369[] = {
+static const tw_axis axes_422[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_370[] = {
+static const tw_axis axes_423[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_371[] = {
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_372[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_373[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_374[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_375[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_376[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_377[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_378[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_379[] = {
+static const tw_axis axes_432[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_380[] = {
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_381[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_382[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_383[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_384[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_385[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_386[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_387[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_388[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_389[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_390[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_391[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_392[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_393[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_394[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_395[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_396[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_397[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_398[] = {
+static const tw_axis axes_451[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_399[] = {
+static const tw_axis axes_452[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_400[] = {
+static const tw_axis axes_453[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_401[] = {
+static const tw_axis axes_454[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_402[] = {
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_403[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_404[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_405[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_406[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_407[] = {
+static const tw_axis axes_460[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_408[] = {
+static const tw_axis axes_461[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_409[] = {
+static const tw_axis axes_462[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_410[] = {
+static const tw_axis axes_463[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_411[] = {
+static const tw_axis axes_464[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_412[] = {
+static const tw_axis axes_465[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_413[] = {
+static const tw_axis axes_466[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_414[] = {
+static const tw_axis axes_467[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_415[] = {
+static const tw_axis axes_468[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_416[] = {
+static const tw_axis axes_469[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_417[] = {
+static const tw_axis axes_470[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_418[] = {
+static const tw_axis axes_471[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_419[] = {
+static const tw_axis axes_472[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_420[] = {
+static const tw_axis axes_473[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_421[] = {
+static const tw_axis axes_474[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_475[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_476[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_477[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_478[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_479[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_480[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_481[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {272, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_482[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_483[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_484[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_485[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_486[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_487[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_438[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_440[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
-static const tw_axis axes_441[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
 };
-static const tw_axis axes_442[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_443[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_444[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_445[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_446[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_447[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_448[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_449[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_450[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_451[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
+};
+static const tw_axis axes_505[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_506[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
+};
+static const tw_axis axes_507[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_508[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
+};
+static const tw_axis axes_509[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
+};
+static const tw_axis axes_510[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
+};
+static const tw_axis axes_511[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
+};
+static const tw_axis axes_512[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
+};
+static const tw_axis axes_513[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+};
+static const tw_axis axes_514[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
+};
+static const tw_axis axes_515[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
+};
+static const tw_axis axes_516[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
+    {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
+};
+static const tw_axis axes_517[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+};
+static const tw_axis axes_518[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
 };
 
 static const tw_layout layout_0 = {
@@ -2538,6 +2915,7 @@ static const tw_axes layout_1_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_1 = {
     .id = UINT64_C(0xe84dfd9c5eada06b),
@@ -2595,6 +2973,7 @@ static const tw_axes layout_3_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_3 = {
     .id = UINT64_C(0x6597d6ca1619924b),
@@ -2630,6 +3009,7 @@ static const tw_axes layout_4_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_4 = {
     .id = UINT64_C(0xafc77b004c950f54),
@@ -2665,6 +3045,7 @@ static const tw_axes layout_5_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_5 = {
     .id = UINT64_C(0x7abd6c767b86c30d),
@@ -2700,6 +3081,7 @@ static const tw_axes layout_6_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_6 = {
     .id = UINT64_C(0xf99f0676ca9f0450),
@@ -2735,6 +3117,7 @@ static const tw_axes layout_7_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_7 = {
     .id = UINT64_C(0x85bf26358bc4aa79),
@@ -2770,6 +3153,7 @@ static const tw_axes layout_8_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_8 = {
     .id = UINT64_C(0xc57ed0aeb1c4610a),
@@ -2805,6 +3189,7 @@ static const tw_axes layout_9_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_9 = {
     .id = UINT64_C(0x9bd163ebf0fbaf03),
@@ -2840,6 +3225,7 @@ static const tw_axes layout_10_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_10 = {
     .id = UINT64_C(0xd82d724cf31bf1fe),
@@ -2897,6 +3283,7 @@ static const tw_axes layout_12_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_12 = {
     .id = UINT64_C(0x45100b840c668941),
@@ -2932,6 +3319,7 @@ static const tw_axes layout_13_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_13 = {
     .id = UINT64_C(0xac78af7e29dfbba4),
@@ -2967,6 +3355,7 @@ static const tw_axes layout_14_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_14 = {
     .id = UINT64_C(0x08ea3d88b403bcc7),
@@ -3002,6 +3391,7 @@ static const tw_axes layout_15_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_15 = {
     .id = UINT64_C(0x3116b48c1b242a40),
@@ -3059,6 +3449,7 @@ static const tw_axes layout_17_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_17 = {
     .id = UINT64_C(0xe82a65440467946e),
@@ -3116,6 +3507,7 @@ static const tw_axes layout_19_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_19 = {
     .id = UINT64_C(0x622fac8e0509623b),
@@ -3217,6 +3609,7 @@ static const tw_axes layout_23_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_23 = {
     .id = UINT64_C(0xb80ef38ba9a618dd),
@@ -3274,6 +3667,7 @@ static const tw_axes layout_25_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_25 = {
     .id = UINT64_C(0x3eaf91a463baeab3),
@@ -3331,6 +3725,7 @@ static const tw_axes layout_27_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_27 = {
     .id = UINT64_C(0x0827200fbe0624b3),
@@ -3366,6 +3761,7 @@ static const tw_axes layout_28_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_28 = {
     .id = UINT64_C(0x28807dd821b8a4f2),
@@ -3401,6 +3797,7 @@ static const tw_axes layout_29_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_29 = {
     .id = UINT64_C(0x2d12349def2f408f),
@@ -3436,6 +3833,7 @@ static const tw_axes layout_30_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_30 = {
     .id = UINT64_C(0xef3cefe58d3f6009),
@@ -3471,6 +3869,7 @@ static const tw_axes layout_31_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_31 = {
     .id = UINT64_C(0x25cf330705d2a1f6),
@@ -3506,6 +3905,7 @@ static const tw_axes layout_32_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_32 = {
     .id = UINT64_C(0x3baff98dd01e9693),
@@ -3541,6 +3941,7 @@ static const tw_axes layout_33_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_33 = {
     .id = UINT64_C(0xfdb794c84f10cc15),
@@ -3576,6 +3977,7 @@ static const tw_axes layout_34_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_34 = {
     .id = UINT64_C(0x551a846c4348e106),
@@ -3611,6 +4013,7 @@ static const tw_axes layout_35_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_35 = {
     .id = UINT64_C(0xa3192223e1005f89),
@@ -3668,6 +4071,7 @@ static const tw_axes layout_37_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_37 = {
     .id = UINT64_C(0x98cd496f338e6103),
@@ -3703,6 +4107,7 @@ static const tw_axes layout_38_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_38 = {
     .id = UINT64_C(0x17589d7b455ab4aa),
@@ -3738,6 +4143,7 @@ static const tw_axes layout_39_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_39 = {
     .id = UINT64_C(0xe7275f26827aef18),
@@ -3773,6 +4179,7 @@ static const tw_axes layout_40_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_40 = {
     .id = UINT64_C(0x70118775602f6cce),
@@ -3808,6 +4215,7 @@ static const tw_axes layout_41_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_41 = {
     .id = UINT64_C(0xbe07ef6ba51cbaa1),
@@ -3843,6 +4251,7 @@ static const tw_axes layout_42_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_42 = {
     .id = UINT64_C(0x0f2b37def9fff1bb),
@@ -3878,6 +4287,7 @@ static const tw_axes layout_43_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_43 = {
     .id = UINT64_C(0x3c16166fb760e795),
@@ -3913,6 +4323,7 @@ static const tw_axes layout_44_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_44 = {
     .id = UINT64_C(0x6caabc1b18ac4c82),
@@ -3948,6 +4359,7 @@ static const tw_axes layout_45_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_45 = {
     .id = UINT64_C(0x47ee32d4c7410550),
@@ -3983,6 +4395,7 @@ static const tw_axes layout_46_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_46 = {
     .id = UINT64_C(0x01355a8f3d752366),
@@ -4018,6 +4431,7 @@ static const tw_axes layout_47_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_47 = {
     .id = UINT64_C(0xbaa5e49ae46c993e),
@@ -4053,6 +4467,7 @@ static const tw_axes layout_48_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_48 = {
     .id = UINT64_C(0xc513c944dfe4285c),
@@ -4088,6 +4503,7 @@ static const tw_axes layout_49_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_49 = {
     .id = UINT64_C(0x80ac5fd0a9273a42),
@@ -4123,6 +4539,7 @@ static const tw_axes layout_50_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_50 = {
     .id = UINT64_C(0x00fc3a99ae8a522d),
@@ -4158,6 +4575,7 @@ static const tw_axes layout_51_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_51 = {
     .id = UINT64_C(0xc39b7bb09cfb6d87),
@@ -4193,6 +4611,7 @@ static const tw_axes layout_52_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_52 = {
     .id = UINT64_C(0x45a75a4f3d891791),
@@ -4228,6 +4647,7 @@ static const tw_axes layout_53_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_53 = {
     .id = UINT64_C(0x967b1150c0afc612),
@@ -4263,6 +4683,7 @@ static const tw_axes layout_54_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_54 = {
     .id = UINT64_C(0xf4ec1ca04f49d460),
@@ -4298,6 +4719,7 @@ static const tw_axes layout_55_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_55 = {
     .id = UINT64_C(0xccac1d41768a3276),
@@ -4333,6 +4755,7 @@ static const tw_axes layout_56_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_56 = {
     .id = UINT64_C(0xb2ddf85fcda37e8f),
@@ -4368,6 +4791,7 @@ static const tw_axes layout_57_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_57 = {
     .id = UINT64_C(0x7b926fcb26ab7cb1),
@@ -4403,6 +4827,7 @@ static const tw_axes layout_58_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_58 = {
     .id = UINT64_C(0x42a8d3e8c03a712b),
@@ -4438,6 +4863,7 @@ static const tw_axes layout_59_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_59 = {
     .id = UINT64_C(0x2882943679f387ef),
@@ -4473,6 +4899,7 @@ static const tw_axes layout_60_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_60 = {
     .id = UINT64_C(0x4b9b5857464b3091),
@@ -4508,6 +4935,7 @@ static const tw_axes layout_61_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_61 = {
     .id = UINT64_C(0xfb63d5980fb5920b),
@@ -4543,6 +4971,7 @@ static const tw_axes layout_62_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_62 = {
     .id = UINT64_C(0xbe537fb32a145bbb),
@@ -4578,6 +5007,7 @@ static const tw_axes layout_63_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_63 = {
     .id = UINT64_C(0x1b5320c88e4d5fed),
@@ -4613,6 +5043,7 @@ static const tw_axes layout_64_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_64 = {
     .id = UINT64_C(0x8622adf3b2e92ae7),
@@ -4648,6 +5079,7 @@ static const tw_axes layout_65_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_65 = {
     .id = UINT64_C(0xc0edb91658997f44),
@@ -4683,6 +5115,7 @@ static const tw_axes layout_66_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_66 = {
     .id = UINT64_C(0xe4c6e815ec97886a),
@@ -4718,6 +5151,7 @@ static const tw_axes layout_67_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_67 = {
     .id = UINT64_C(0xb933323c16fae000),
@@ -4753,6 +5187,7 @@ static const tw_axes layout_68_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_68 = {
     .id = UINT64_C(0xf6928bae9d06a315),
@@ -4788,6 +5223,7 @@ static const tw_axes layout_69_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_69 = {
     .id = UINT64_C(0x4197024208b7ce0f),
@@ -4823,6 +5259,7 @@ static const tw_axes layout_70_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_70 = {
     .id = UINT64_C(0x60c2385fbff813b9),
@@ -4858,6 +5295,7 @@ static const tw_axes layout_71_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_71 = {
     .id = UINT64_C(0x476fea99cc027b31),
@@ -4893,6 +5331,7 @@ static const tw_axes layout_72_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_72 = {
     .id = UINT64_C(0x264b66a99fe96a0b),
@@ -4928,6 +5367,7 @@ static const tw_axes layout_73_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_73 = {
     .id = UINT64_C(0x1b65dc2b3a0d36a5),
@@ -4963,6 +5403,7 @@ static const tw_axes layout_74_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_74 = {
     .id = UINT64_C(0xd7f5984d3b9891be),
@@ -4998,6 +5439,7 @@ static const tw_axes layout_75_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_75 = {
     .id = UINT64_C(0xf9166278c44874dc),
@@ -5033,6 +5475,7 @@ static const tw_axes layout_76_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_76 = {
     .id = UINT64_C(0x9dfc1383005332c2),
@@ -5068,6 +5511,7 @@ static const tw_axes layout_77_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_77 = {
     .id = UINT64_C(0xbbbbf7c389c9d825),
@@ -5103,6 +5547,7 @@ static const tw_axes layout_78_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_78 = {
     .id = UINT64_C(0xfbe77ec88e050adf),
@@ -5138,6 +5583,7 @@ static const tw_axes layout_79_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_79 = {
     .id = UINT64_C(0x4158d69f939ea709),
@@ -5173,6 +5619,7 @@ static const tw_axes layout_80_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_80 = {
     .id = UINT64_C(0xe46ebff7b1d78a9e),
@@ -5208,6 +5655,7 @@ static const tw_axes layout_81_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_81 = {
     .id = UINT64_C(0x1569b044d91842bc),
@@ -5243,6 +5691,7 @@ static const tw_axes layout_82_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_82 = {
     .id = UINT64_C(0x872b6cef3382c7a2),
@@ -5278,6 +5727,7 @@ static const tw_axes layout_83_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_83 = {
     .id = UINT64_C(0x1cca0a659484812a),
@@ -5313,6 +5763,7 @@ static const tw_axes layout_84_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_84 = {
     .id = UINT64_C(0x40b53332d9822f98),
@@ -5348,6 +5799,7 @@ static const tw_axes layout_85_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_85 = {
     .id = UINT64_C(0x7582f45faf59394e),
@@ -5383,6 +5835,7 @@ static const tw_axes layout_86_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_86 = {
     .id = UINT64_C(0x2ce18ce8bdd31362),
@@ -5418,6 +5871,7 @@ static const tw_axes layout_87_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_87 = {
     .id = UINT64_C(0x493761d42aa97530),
@@ -5453,6 +5907,7 @@ static const tw_axes layout_88_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_88 = {
     .id = UINT64_C(0x9a39ccf635bc9f46),
@@ -5488,6 +5943,7 @@ static const tw_axes layout_89_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_89 = {
     .id = UINT64_C(0x90d6d4e3a5de0739),
@@ -5523,6 +5979,7 @@ static const tw_axes layout_90_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_90 = {
     .id = UINT64_C(0x3b14059f5fb07f93),
@@ -5558,6 +6015,7 @@ static const tw_axes layout_91_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_91 = {
     .id = UINT64_C(0x5afe47387cd54d4d),
@@ -5593,6 +6051,7 @@ static const tw_axes layout_92_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_92 = {
     .id = UINT64_C(0x3041ce6ba5dfeeba),
@@ -5628,6 +6087,7 @@ static const tw_axes layout_93_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_93 = {
     .id = UINT64_C(0xd7702f8a19d50a68),
@@ -5663,6 +6123,7 @@ static const tw_axes layout_94_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_94 = {
     .id = UINT64_C(0x13b05a5fa1c028de),
@@ -5698,6 +6159,7 @@ static const tw_axes layout_95_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_95 = {
     .id = UINT64_C(0xa10d1dbf421fff06),
@@ -5733,6 +6195,7 @@ static const tw_axes layout_96_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_96 = {
     .id = UINT64_C(0x641a088dcb7a7524),
@@ -5768,6 +6231,7 @@ static const tw_axes layout_97_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_97 = {
     .id = UINT64_C(0x43028818421958ca),
@@ -5803,6 +6267,7 @@ static const tw_axes layout_98_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_98 = {
     .id = UINT64_C(0xb23eacb748755d35),
@@ -5838,6 +6303,7 @@ static const tw_axes layout_99_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_99 = {
     .id = UINT64_C(0x042ce7d036b2f22f),
@@ -5873,6 +6339,7 @@ static const tw_axes layout_100_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_100 = {
     .id = UINT64_C(0x9c533869a0f61559),
@@ -5908,6 +6375,7 @@ static const tw_axes layout_101_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_101 = {
     .id = UINT64_C(0xc4423a26ef1acafa),
@@ -5943,6 +6411,7 @@ static const tw_axes layout_102_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_102 = {
     .id = UINT64_C(0xb2ada30aa47056a8),
@@ -5978,6 +6447,7 @@ static const tw_axes layout_103_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_103 = {
     .id = UINT64_C(0x6ef8f53e8de5c11e),
@@ -6013,6 +6483,7 @@ static const tw_axes layout_104_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_104 = {
     .id = UINT64_C(0xe753ba8e585d0797),
@@ -6048,6 +6519,7 @@ static const tw_axes layout_105_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_105 = {
     .id = UINT64_C(0x7a0da82157d80bb9),
@@ -6083,6 +6555,7 @@ static const tw_axes layout_106_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_106 = {
     .id = UINT64_C(0x1906e0733abeb4d3),
@@ -6118,6 +6591,7 @@ static const tw_axes layout_107_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_107 = {
     .id = UINT64_C(0x2cf914055a5ad6a7),
@@ -6153,6 +6627,7 @@ static const tw_axes layout_108_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_108 = {
     .id = UINT64_C(0xb71ac714490643c9),
@@ -6188,6 +6663,7 @@ static const tw_axes layout_109_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_109 = {
     .id = UINT64_C(0x9259c5d866729723),
@@ -6223,6 +6699,7 @@ static const tw_axes layout_110_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_110 = {
     .id = UINT64_C(0x7486c010377f4fab),
@@ -6258,6 +6735,7 @@ static const tw_axes layout_111_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_111 = {
     .id = UINT64_C(0xc0ccbd9038790cdd),
@@ -6293,6 +6771,7 @@ static const tw_axes layout_112_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_112 = {
     .id = UINT64_C(0xf6ae99f89aee49d7),
@@ -6328,6 +6807,7 @@ static const tw_axes layout_113_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_113 = {
     .id = UINT64_C(0x0155d69a0ccab5b4),
@@ -6363,6 +6843,7 @@ static const tw_axes layout_114_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_114 = {
     .id = UINT64_C(0x5941aea0ce9c7b9a),
@@ -6398,6 +6879,7 @@ static const tw_axes layout_115_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_115 = {
     .id = UINT64_C(0xc2a9f7a45d679d70),
@@ -6433,6 +6915,7 @@ static const tw_axes layout_116_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_116 = {
     .id = UINT64_C(0x78e0db54878e8945),
@@ -6468,6 +6951,7 @@ static const tw_axes layout_117_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_117 = {
     .id = UINT64_C(0x013ca4ff8233877f),
@@ -6503,6 +6987,7 @@ static const tw_axes layout_118_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_118 = {
     .id = UINT64_C(0xad02d198f3be7b29),
@@ -6538,6 +7023,7 @@ static const tw_axes layout_119_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_119 = {
     .id = UINT64_C(0x045f4254169dd661),
@@ -6573,6 +7059,7 @@ static const tw_axes layout_120_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_120 = {
     .id = UINT64_C(0x6af53055972eed7b),
@@ -6608,6 +7095,7 @@ static const tw_axes layout_121_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_121 = {
     .id = UINT64_C(0x869c8c5a7021df55),
@@ -6643,6 +7131,7 @@ static const tw_axes layout_122_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_122 = {
     .id = UINT64_C(0x1fa42fdaf0e68823),
@@ -6678,6 +7167,7 @@ static const tw_axes layout_123_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_123 = {
     .id = UINT64_C(0x848031a39c273ad5),
@@ -6713,6 +7203,7 @@ static const tw_axes layout_124_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_124 = {
     .id = UINT64_C(0xe419a945f39b4ccf),
@@ -6748,6 +7239,7 @@ static const tw_axes layout_125_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_125 = {
     .id = UINT64_C(0x848e64795ccab7ec),
@@ -6783,6 +7275,7 @@ static const tw_axes layout_126_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_126 = {
     .id = UINT64_C(0x1d85ac7917ea3d12),
@@ -6818,6 +7311,7 @@ static const tw_axes layout_127_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_127 = {
     .id = UINT64_C(0x19c83737b566b3e8),
@@ -6853,6 +7347,7 @@ static const tw_axes layout_128_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_128 = {
     .id = UINT64_C(0x3c350575a1c1f91d),
@@ -6888,6 +7383,7 @@ static const tw_axes layout_129_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_129 = {
     .id = UINT64_C(0x52383124b52bbc77),
@@ -6923,6 +7419,7 @@ static const tw_axes layout_130_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_130 = {
     .id = UINT64_C(0x1e153ec17d90ecc1),
@@ -6958,6 +7455,7 @@ static const tw_axes layout_131_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_131 = {
     .id = UINT64_C(0xab038134f4494389),
@@ -6993,6 +7491,7 @@ static const tw_axes layout_132_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_132 = {
     .id = UINT64_C(0x8cbc25c68445e063),
@@ -7028,6 +7527,7 @@ static const tw_axes layout_133_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_133 = {
     .id = UINT64_C(0x463e6af958909d9d),
@@ -7063,6 +7563,7 @@ static const tw_axes layout_134_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_134 = {
     .id = UINT64_C(0xb9daa6e68a82f39a),
@@ -7098,6 +7599,7 @@ static const tw_axes layout_135_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_135 = {
     .id = UINT64_C(0x043cf1d9c0d2cb11),
@@ -7133,6 +7635,7 @@ static const tw_axes layout_136_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_136 = {
     .id = UINT64_C(0x2c82e77fa734cc7b),
@@ -7168,6 +7671,7 @@ static const tw_axes layout_137_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_137 = {
     .id = UINT64_C(0xbc979ced82a7c69d),
@@ -7203,6 +7707,7 @@ static const tw_axes layout_138_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_138 = {
     .id = UINT64_C(0x909c4a08951ce0d1),
@@ -7238,6 +7743,7 @@ static const tw_axes layout_139_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_139 = {
     .id = UINT64_C(0x022f31065d26b606),
@@ -7273,6 +7779,7 @@ static const tw_axes layout_140_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_140 = {
     .id = UINT64_C(0x9c8d093631f05844),
@@ -7308,6 +7815,7 @@ static const tw_axes layout_141_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_141 = {
     .id = UINT64_C(0x99a00ab31d837ddc),
@@ -7365,6 +7873,7 @@ static const tw_axes layout_143_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_143 = {
     .id = UINT64_C(0x7c819a351af9698a),
@@ -7400,6 +7909,7 @@ static const tw_axes layout_144_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_144 = {
     .id = UINT64_C(0x79d293ca7923af51),
@@ -7457,6 +7967,7 @@ static const tw_axes layout_146_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_146 = {
     .id = UINT64_C(0x8db6733be3587287),
@@ -7514,6 +8025,7 @@ static const tw_axes layout_148_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_148 = {
     .id = UINT64_C(0x86537e1aebd06cae),
@@ -7571,6 +8083,7 @@ static const tw_axes layout_150_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_150 = {
     .id = UINT64_C(0x995fc0ea576677f2),
@@ -7650,6 +8163,7 @@ static const tw_axes layout_153_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_153 = {
     .id = UINT64_C(0x5920414e63f67d74),
@@ -7707,6 +8221,7 @@ static const tw_axes layout_155_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_155 = {
     .id = UINT64_C(0x5f00c79dae79e97d),
@@ -7742,6 +8257,7 @@ static const tw_axes layout_156_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_156 = {
     .id = UINT64_C(0xcbf024a13dd4cc77),
@@ -7777,6 +8293,7 @@ static const tw_axes layout_157_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_157 = {
     .id = UINT64_C(0x2e492ea4f666e217),
@@ -7834,6 +8351,7 @@ static const tw_axes layout_159_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_159 = {
     .id = UINT64_C(0x2f613103535d94ca),
@@ -7869,6 +8387,7 @@ static const tw_axes layout_160_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_160 = {
     .id = UINT64_C(0x62b73849ea20b6e2),
@@ -7904,6 +8423,7 @@ static const tw_axes layout_161_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_161 = {
     .id = UINT64_C(0xce5c7337ccd20a64),
@@ -7961,6 +8481,7 @@ static const tw_axes layout_163_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_163 = {
     .id = UINT64_C(0x8b08a8177e050f65),
@@ -7996,6 +8517,7 @@ static const tw_axes layout_164_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_164 = {
     .id = UINT64_C(0xa3402c399ac9c62f),
@@ -8031,6 +8553,7 @@ static const tw_axes layout_165_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_165 = {
     .id = UINT64_C(0x254515ef09fa69bf),
@@ -8088,6 +8611,7 @@ static const tw_axes layout_167_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_167 = {
     .id = UINT64_C(0xd35f534643c4ef61),
@@ -8123,6 +8647,7 @@ static const tw_axes layout_168_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_168 = {
     .id = UINT64_C(0xcc5ce74ce484a283),
@@ -8158,6 +8683,7 @@ static const tw_axes layout_169_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_169 = {
     .id = UINT64_C(0xdfc9f88e40a7ed43),
@@ -8193,6 +8719,7 @@ static const tw_axes layout_170_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_170 = {
     .id = UINT64_C(0xa28a5cf59fbbcfa6),
@@ -8228,6 +8755,7 @@ static const tw_axes layout_171_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_171 = {
     .id = UINT64_C(0xa9a021b499d6b6a6),
@@ -8263,6 +8791,7 @@ static const tw_axes layout_172_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_172 = {
     .id = UINT64_C(0x860598262cb24cc8),
@@ -8298,6 +8827,7 @@ static const tw_axes layout_173_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_173 = {
     .id = UINT64_C(0x53d0a9f1b53176d5),
@@ -8333,6 +8863,7 @@ static const tw_axes layout_174_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_174 = {
     .id = UINT64_C(0xceffb43eaba0457f),
@@ -8368,6 +8899,7 @@ static const tw_axes layout_175_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_175 = {
     .id = UINT64_C(0xcbc78fba73b2d86f),
@@ -8403,6 +8935,7 @@ static const tw_axes layout_176_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_176 = {
     .id = UINT64_C(0xebaaaf6bd27566c4),
@@ -8438,6 +8971,7 @@ static const tw_axes layout_177_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_177 = {
     .id = UINT64_C(0xfa5ba1ba5815b1bc),
@@ -8473,6 +9007,7 @@ static const tw_axes layout_178_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_178 = {
     .id = UINT64_C(0x81f908db3d931fe2),
@@ -8508,6 +9043,7 @@ static const tw_axes layout_179_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_179 = {
     .id = UINT64_C(0x92c0fef64df42424),
@@ -8543,6 +9079,7 @@ static const tw_axes layout_180_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_180 = {
     .id = UINT64_C(0x75b44e92adafb79c),
@@ -8578,6 +9115,7 @@ static const tw_axes layout_181_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_181 = {
     .id = UINT64_C(0x4559fb8c55d594c2),
@@ -8635,6 +9173,7 @@ static const tw_axes layout_183_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_183 = {
     .id = UINT64_C(0xef532a81bd46da80),
@@ -8692,6 +9231,7 @@ static const tw_axes layout_185_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_185 = {
     .id = UINT64_C(0x48fd5441ad335d00),
@@ -8727,6 +9267,7 @@ static const tw_axes layout_186_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_186 = {
     .id = UINT64_C(0xa2fcbfca74d38ac6),
@@ -8762,6 +9303,7 @@ static const tw_axes layout_187_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_187 = {
     .id = UINT64_C(0xc359779c4d02b5e3),
@@ -8797,6 +9339,7 @@ static const tw_axes layout_188_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_188 = {
     .id = UINT64_C(0x524cfcf78cae0905),
@@ -8832,6 +9375,7 @@ static const tw_axes layout_189_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_189 = {
     .id = UINT64_C(0xaa4e10aae0768d81),
@@ -8867,6 +9411,7 @@ static const tw_axes layout_190_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_190 = {
     .id = UINT64_C(0x03d491da8b18be7e),
@@ -8902,6 +9447,7 @@ static const tw_axes layout_191_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_191 = {
     .id = UINT64_C(0x4db5c5a31e80e88e),
@@ -8937,6 +9483,7 @@ static const tw_axes layout_192_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_192 = {
     .id = UINT64_C(0x8c76c3f6ec590820),
@@ -8972,6 +9519,7 @@ static const tw_axes layout_193_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_193 = {
     .id = UINT64_C(0xa64d5b414bd9677a),
@@ -9007,6 +9555,7 @@ static const tw_axes layout_194_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_194 = {
     .id = UINT64_C(0x30b16a13b8182c32),
@@ -9042,6 +9591,7 @@ static const tw_axes layout_195_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_195 = {
     .id = UINT64_C(0x3890dd4233970714),
@@ -9165,6 +9715,7 @@ static const tw_axes layout_200_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_200 = {
     .id = UINT64_C(0x9b2004fd52b68fe1),
@@ -9200,6 +9751,7 @@ static const tw_axes layout_201_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_201 = {
     .id = UINT64_C(0x2a6b615b49185c03),
@@ -9235,6 +9787,7 @@ static const tw_axes layout_202_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_202 = {
     .id = UINT64_C(0xa78aaa454f998dc3),
@@ -9292,6 +9845,7 @@ static const tw_axes layout_204_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_204 = {
     .id = UINT64_C(0xf1f1b001e9a45c6e),
@@ -9327,6 +9881,7 @@ static const tw_axes layout_205_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_205 = {
     .id = UINT64_C(0xaabf2f366337f89e),
@@ -9362,6 +9917,7 @@ static const tw_axes layout_206_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_206 = {
     .id = UINT64_C(0xb9da2573d7550590),
@@ -9419,6 +9975,7 @@ static const tw_axes layout_208_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_208 = {
     .id = UINT64_C(0x7034f50c4412dac1),
@@ -9454,6 +10011,7 @@ static const tw_axes layout_209_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_209 = {
     .id = UINT64_C(0x87a05b60e4151063),
@@ -9489,6 +10047,7 @@ static const tw_axes layout_210_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_210 = {
     .id = UINT64_C(0xf3d744499e331523),
@@ -9546,6 +10105,7 @@ static const tw_axes layout_212_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_212 = {
     .id = UINT64_C(0x4a44d8f235fb9dfd),
@@ -9581,6 +10141,7 @@ static const tw_axes layout_213_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_213 = {
     .id = UINT64_C(0x124e17437f3a81f7),
@@ -9616,6 +10177,7 @@ static const tw_axes layout_214_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_214 = {
     .id = UINT64_C(0x198d3ff97de89697),
@@ -9761,6 +10323,7 @@ static const tw_axes layout_220_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_220 = {
     .id = UINT64_C(0x60074ee255f22aa9),
@@ -9796,6 +10359,7 @@ static const tw_axes layout_221_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_221 = {
     .id = UINT64_C(0x536004a3af2bac1b),
@@ -9831,6 +10395,7 @@ static const tw_axes layout_222_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_222 = {
     .id = UINT64_C(0xd2ffe3c6eb90e08b),
@@ -9888,6 +10453,7 @@ static const tw_axes layout_224_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_224 = {
     .id = UINT64_C(0xd05c7d7f17565996),
@@ -9923,6 +10489,7 @@ static const tw_axes layout_225_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_225 = {
     .id = UINT64_C(0x3f9f823fe7d251f6),
@@ -9958,6 +10525,7 @@ static const tw_axes layout_226_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_226 = {
     .id = UINT64_C(0xbeca563b99418178),
@@ -10015,6 +10583,7 @@ static const tw_axes layout_228_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_228 = {
     .id = UINT64_C(0xe2300e8e46270789),
@@ -10050,6 +10619,7 @@ static const tw_axes layout_229_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_229 = {
     .id = UINT64_C(0x9e6faed6b57b25fb),
@@ -10085,6 +10655,7 @@ static const tw_axes layout_230_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_230 = {
     .id = UINT64_C(0xed81deccb0a4176b),
@@ -10142,6 +10713,7 @@ static const tw_axes layout_232_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_232 = {
     .id = UINT64_C(0xbf6e22555ffa3075),
@@ -10177,6 +10749,7 @@ static const tw_axes layout_233_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_233 = {
     .id = UINT64_C(0xb6a769013a2f849f),
@@ -10212,6 +10785,7 @@ static const tw_axes layout_234_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_234 = {
     .id = UINT64_C(0x03e200ad381ff90f),
@@ -10357,6 +10931,7 @@ static const tw_axes layout_240_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_240 = {
     .id = UINT64_C(0x8d2a03a117a52269),
@@ -10392,6 +10967,7 @@ static const tw_axes layout_241_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_241 = {
     .id = UINT64_C(0xd22b171161e3d3db),
@@ -10427,6 +11003,7 @@ static const tw_axes layout_242_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_242 = {
     .id = UINT64_C(0x1fc093c7dfee424b),
@@ -10462,6 +11039,7 @@ static const tw_axes layout_243_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_243 = {
     .id = UINT64_C(0xe9f87ea88a41cf56),
@@ -10497,6 +11075,7 @@ static const tw_axes layout_244_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_244 = {
     .id = UINT64_C(0xb9a8a2d26d8c16b6),
@@ -10532,6 +11111,7 @@ static const tw_axes layout_245_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_245 = {
     .id = UINT64_C(0x3dbe1c3e44154138),
@@ -10567,6 +11147,7 @@ static const tw_axes layout_246_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_246 = {
     .id = UINT64_C(0xa309f9486fe42cc9),
@@ -10602,6 +11183,7 @@ static const tw_axes layout_247_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_247 = {
     .id = UINT64_C(0xb5a7f9a3ae2c183b),
@@ -10637,6 +11219,7 @@ static const tw_axes layout_248_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_248 = {
     .id = UINT64_C(0x00f4d2d14bc6d7ab),
@@ -10672,6 +11255,7 @@ static const tw_axes layout_249_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_249 = {
     .id = UINT64_C(0x896388bd402a00b5),
@@ -10707,6 +11291,7 @@ static const tw_axes layout_250_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_250 = {
     .id = UINT64_C(0xc4491ee5bfa53ddf),
@@ -10742,6 +11327,7 @@ static const tw_axes layout_251_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_251 = {
     .id = UINT64_C(0xb5f9d067fd24ba4f),
@@ -10799,6 +11385,7 @@ static const tw_axes layout_253_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_253 = {
     .id = UINT64_C(0x3969f63f59b47c63),
@@ -11054,6 +11641,7 @@ static const tw_axes layout_264_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_264 = {
     .id = UINT64_C(0xefbd63e3607cca19),
@@ -11111,6 +11699,7 @@ static const tw_axes layout_266_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_266 = {
     .id = UINT64_C(0x3d3989c52d26ea09),
@@ -11168,6 +11757,7 @@ static const tw_axes layout_268_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_268 = {
     .id = UINT64_C(0xb534771e5653d785),
@@ -11225,6 +11815,7 @@ static const tw_axes layout_270_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_270 = {
     .id = UINT64_C(0x88614db324fe806d),
@@ -11260,6 +11851,7 @@ static const tw_axes layout_271_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_271 = {
     .id = UINT64_C(0x62d61b28594a7a91),
@@ -11317,6 +11909,7 @@ static const tw_axes layout_273_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_273 = {
     .id = UINT64_C(0x5c1a1bb04dde9c03),
@@ -11374,6 +11967,7 @@ static const tw_axes layout_275_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_275 = {
     .id = UINT64_C(0xb85020c082fcb388),
@@ -11431,6 +12025,7 @@ static const tw_axes layout_277_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_277 = {
     .id = UINT64_C(0x4bfe45562cf09915),
@@ -11642,6 +12237,7 @@ static const tw_axes layout_286_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_286 = {
     .id = UINT64_C(0x855d9d7b68aada20),
@@ -11721,6 +12317,7 @@ static const tw_axes layout_289_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_289 = {
     .id = UINT64_C(0xb01fd2d334d4ae4a),
@@ -11756,6 +12353,7 @@ static const tw_axes layout_290_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_290 = {
     .id = UINT64_C(0x6042b80d00292c53),
@@ -12187,6 +12785,7 @@ static const tw_axes layout_309_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_309 = {
     .id = UINT64_C(0x8df3b887655c71d6),
@@ -12222,6 +12821,7 @@ static const tw_axes layout_310_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_310 = {
     .id = UINT64_C(0x3747f6105ad5f8b4),
@@ -12257,6 +12857,7 @@ static const tw_axes layout_311_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_311 = {
     .id = UINT64_C(0xb0f0da4160528e5a),
@@ -12314,6 +12915,7 @@ static const tw_axes layout_313_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_313 = {
     .id = UINT64_C(0xafffe24e00383efd),
@@ -12349,6 +12951,7 @@ static const tw_axes layout_314_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_314 = {
     .id = UINT64_C(0x38edc997df89cb57),
@@ -12384,6 +12987,7 @@ static const tw_axes layout_315_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_315 = {
     .id = UINT64_C(0x7273f0f64709c121),
@@ -12441,6 +13045,7 @@ static const tw_axes layout_317_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_317 = {
     .id = UINT64_C(0x398c32e933111236),
@@ -12476,6 +13081,7 @@ static const tw_axes layout_318_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_318 = {
     .id = UINT64_C(0x6c3e7c6ea0d8ae14),
@@ -12511,6 +13117,7 @@ static const tw_axes layout_319_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_319 = {
     .id = UINT64_C(0xe30aca2f4bbe0eba),
@@ -12568,6 +13175,7 @@ static const tw_axes layout_321_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_321 = {
     .id = UINT64_C(0xf91e639dff1a7932),
@@ -12603,6 +13211,7 @@ static const tw_axes layout_322_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_322 = {
     .id = UINT64_C(0xed69d28c916db280),
@@ -12638,6 +13247,7 @@ static const tw_axes layout_323_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_323 = {
     .id = UINT64_C(0x1e1e6f230a7aab96),
@@ -12783,6 +13393,7 @@ static const tw_axes layout_329_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_329 = {
     .id = UINT64_C(0x92e3396fbdefbdc4),
@@ -13324,6 +13935,7 @@ static const tw_axes layout_353_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_353 = {
     .id = UINT64_C(0xe907a90d954d230b),
@@ -13359,6 +13971,7 @@ static const tw_axes layout_354_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_354 = {
     .id = UINT64_C(0xf94e32145516efbd),
@@ -13394,6 +14007,7 @@ static const tw_axes layout_355_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_355 = {
     .id = UINT64_C(0xe9139859c808ed37),
@@ -13451,6 +14065,7 @@ static const tw_axes layout_357_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_357 = {
     .id = UINT64_C(0x020eb52631646e94),
@@ -13486,6 +14101,7 @@ static const tw_axes layout_358_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_358 = {
     .id = UINT64_C(0x552d3bfac338fb7a),
@@ -13521,6 +14137,7 @@ static const tw_axes layout_359_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_359 = {
     .id = UINT64_C(0xbe75c7af38ab0cd0),
@@ -13578,6 +14195,7 @@ static const tw_axes layout_361_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_361 = {
     .id = UINT64_C(0xf1162ec4dc71d025),
@@ -13613,6 +14231,7 @@ static const tw_axes layout_362_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_362 = {
     .id = UINT64_C(0xc8f31f99abd3c2df),
@@ -13648,6 +14267,7 @@ static const tw_axes layout_363_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_363 = {
     .id = UINT64_C(0x76b30da0e6469f09),
@@ -13705,6 +14325,7 @@ static const tw_axes layout_365_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_365 = {
     .id = UINT64_C(0xa9f74fc900c68cc1),
@@ -13740,6 +14361,7 @@ static const tw_axes layout_366_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_366 = {
     .id = UINT64_C(0x53ee7d217d955cdb),
@@ -13775,6 +14397,7 @@ static const tw_axes layout_367_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_367 = {
     .id = UINT64_C(0xf8809a9a3e9cad35),
@@ -13898,6 +14521,7 @@ static const tw_axes layout_372_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
 static const tw_layout layout_372 = {
     .id = UINT64_C(0xb5ccba5d03b58749),
@@ -13943,7 +14567,195 @@ static const tw_layout layout_373 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_374_axes = {
+static const tw_layout layout_374 = {
+    .id = UINT64_C(0xb4fa48c670a9f4e0),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -2,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_375_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S2, {128, 0}, axes_275, 5, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {256, 0}, axes_276, 3, 1, 0, NULL, 0},
+    {TW_S8, {288, 0}, axes_276, 3, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_277, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_277, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_375 = {
+    .id = UINT64_C(0xac2ef6a4d2445a87),
+    .text = "rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 36,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_375_axes,
+    .type = TW_S2,
+};
+
+static const tw_axes layout_376_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S2, {512, 0}, axes_278, 5, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {1024, 0}, axes_279, 3, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_279, 3, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_280, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_280, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_376 = {
+    .id = UINT64_C(0x67cc690ce0d0e66e),
+    .text = "rhs i2 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 36,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_376_axes,
+    .type = TW_S2,
+};
+
+static const tw_layout layout_377 = {
+    .id = UINT64_C(0xf7cac9bf0a411109),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-2/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -2,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_378_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S2, {1024, 0}, axes_281, 5, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2048, 0}, axes_282, 3, 1, 0, NULL, 0},
+    {TW_S8, {2304, 0}, axes_282, 3, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_283, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_283, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_378 = {
+    .id = UINT64_C(0x8bcc09ddff75e814),
+    .text = "rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 36,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_378_axes,
+    .type = TW_S2,
+};
+
+static const tw_axes layout_379_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S2, {256, 0}, axes_284, 5, 1, 2, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {512, 0}, axes_285, 3, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_285, 3, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_286, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_286, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_379 = {
+    .id = UINT64_C(0xade5059b9cd8a6eb),
+    .text = "rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 36,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_379_axes,
+    .type = TW_S2,
+};
+
+static const tw_axes layout_380_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_29, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13955,8 +14767,9 @@ static const tw_axes layout_374_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_374 = {
+static const tw_layout layout_380 = {
     .id = UINT64_C(0x3c395eba52a29e92),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -13974,11 +14787,11 @@ static const tw_layout layout_374 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_374_axes,
+    .axes = &layout_380_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_375_axes = {
+static const tw_axes layout_381_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_45, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -13990,8 +14803,9 @@ static const tw_axes layout_375_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_375 = {
+static const tw_layout layout_381 = {
     .id = UINT64_C(0x7ea8fda4edf7edcd),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 16,
@@ -14009,11 +14823,11 @@ static const tw_layout layout_375 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_375_axes,
+    .axes = &layout_381_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_376_axes = {
+static const tw_axes layout_382_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_61, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14025,8 +14839,9 @@ static const tw_axes layout_376_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_376 = {
+static const tw_layout layout_382 = {
     .id = UINT64_C(0x95ae4ab2293e08f7),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 32,
@@ -14044,11 +14859,11 @@ static const tw_layout layout_376 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_376_axes,
+    .axes = &layout_382_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_377_axes = {
+static const tw_axes layout_383_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_77, 5, 1, 0, axes_78, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14060,8 +14875,9 @@ static const tw_axes layout_377_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_377 = {
+static const tw_layout layout_383 = {
     .id = UINT64_C(0x3977ad44ef61557e),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 8,
@@ -14079,11 +14895,11 @@ static const tw_layout layout_377 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_377_axes,
+    .axes = &layout_383_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_378_axes = {
+static const tw_axes layout_384_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_222, 5, 1, 0, axes_221, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14095,8 +14911,9 @@ static const tw_axes layout_378_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_378 = {
+static const tw_layout layout_384 = {
     .id = UINT64_C(0xe7278d0b21286216),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b32 [data/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -14114,24 +14931,25 @@ static const tw_layout layout_378 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_378_axes,
+    .axes = &layout_384_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_379_axes = {
+static const tw_axes layout_385_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_275, 6, 1, 8, NULL, 0},
+    {TW_S4, {128, 0}, axes_287, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {640, 0}, axes_276, 3, 1, 0, NULL, 0},
-    {TW_S8, {672, 0}, axes_276, 3, 1, 0, NULL, 0},
+    {TW_S8, {640, 0}, axes_288, 3, 1, 0, NULL, 0},
+    {TW_S8, {672, 0}, axes_288, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_277, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_277, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_289, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_379 = {
+static const tw_layout layout_385 = {
     .id = UINT64_C(0xac14834343bce786),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -14149,24 +14967,25 @@ static const tw_layout layout_379 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_379_axes,
+    .axes = &layout_385_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_380_axes = {
+static const tw_axes layout_386_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_278, 6, 1, 8, NULL, 0},
+    {TW_S4, {512, 0}, axes_290, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {2560, 0}, axes_279, 3, 1, 0, NULL, 0},
-    {TW_S8, {2688, 0}, axes_279, 3, 1, 0, NULL, 0},
+    {TW_S8, {2560, 0}, axes_291, 3, 1, 0, NULL, 0},
+    {TW_S8, {2688, 0}, axes_291, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_280, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_280, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_292, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_292, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_380 = {
+static const tw_layout layout_386 = {
     .id = UINT64_C(0xd520c5aec96313b7),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 16,
@@ -14184,24 +15003,25 @@ static const tw_layout layout_380 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_380_axes,
+    .axes = &layout_386_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_381_axes = {
+static const tw_axes layout_387_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_281, 6, 1, 8, NULL, 0},
+    {TW_S4, {1024, 0}, axes_293, 6, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {5120, 0}, axes_282, 3, 1, 0, NULL, 0},
-    {TW_S8, {5376, 0}, axes_282, 3, 1, 0, NULL, 0},
+    {TW_S8, {5120, 0}, axes_294, 3, 1, 0, NULL, 0},
+    {TW_S8, {5376, 0}, axes_294, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_283, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_283, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_295, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_295, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_381 = {
+static const tw_layout layout_387 = {
     .id = UINT64_C(0xa653ec0deba29df1),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 32,
@@ -14219,24 +15039,25 @@ static const tw_layout layout_381 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_381_axes,
+    .axes = &layout_387_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_382_axes = {
+static const tw_axes layout_388_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {260, 0}, axes_284, 6, 1, 0, axes_78, 1},
+    {TW_S4, {260, 0}, axes_296, 6, 1, 0, axes_78, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {1280, 0}, axes_285, 3, 1, 0, NULL, 0},
-    {TW_S8, {1344, 0}, axes_285, 3, 1, 0, NULL, 0},
+    {TW_S8, {1280, 0}, axes_297, 3, 1, 0, NULL, 0},
+    {TW_S8, {1344, 0}, axes_297, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_286, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_286, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_298, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_298, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_382 = {
+static const tw_layout layout_388 = {
     .id = UINT64_C(0xc3198706e3804e32),
     .text = "rhs i4 n8 kr4 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 8,
@@ -14254,24 +15075,25 @@ static const tw_layout layout_382 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_382_axes,
+    .axes = &layout_388_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_383_axes = {
+static const tw_axes layout_389_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {132, 0}, axes_287, 6, 1, 0, axes_221, 1},
+    {TW_S4, {132, 0}, axes_299, 6, 1, 0, axes_221, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_S8, {640, 0}, axes_276, 3, 1, 0, NULL, 0},
-    {TW_S8, {672, 0}, axes_276, 3, 1, 0, NULL, 0},
+    {TW_S8, {640, 0}, axes_288, 3, 1, 0, NULL, 0},
+    {TW_S8, {672, 0}, axes_288, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_277, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_277, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_289, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_383 = {
+static const tw_layout layout_389 = {
     .id = UINT64_C(0x116ca3a8d8a7725a),
     .text = "rhs i4 n4 kr8 pair=column us k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -14289,24 +15111,25 @@ static const tw_layout layout_383 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_383_axes,
+    .axes = &layout_389_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_384_axes = {
+static const tw_axes layout_390_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_31, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_288, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_289, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_S1, {512, 0}, axes_300, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_301, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_301, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_384 = {
+static const tw_layout layout_390 = {
     .id = UINT64_C(0xf75fed88fd0859c3),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -14324,24 +15147,25 @@ static const tw_layout layout_384 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_384_axes,
+    .axes = &layout_390_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_385_axes = {
+static const tw_axes layout_391_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_47, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_290, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_291, 2, 1, 0, NULL, 0},
-    {TW_F16, {2816, 0}, axes_291, 2, 1, 0, NULL, 0},
+    {TW_S1, {2048, 0}, axes_302, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_303, 2, 1, 0, NULL, 0},
+    {TW_F16, {2816, 0}, axes_303, 2, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_385 = {
+static const tw_layout layout_391 = {
     .id = UINT64_C(0x257f83c884c36394),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 16,
@@ -14359,24 +15183,25 @@ static const tw_layout layout_385 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_385_axes,
+    .axes = &layout_391_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_386_axes = {
+static const tw_axes layout_392_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_63, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_292, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_293, 2, 1, 0, NULL, 0},
-    {TW_F16, {5632, 0}, axes_293, 2, 1, 0, NULL, 0},
+    {TW_S1, {4096, 0}, axes_304, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_305, 2, 1, 0, NULL, 0},
+    {TW_F16, {5632, 0}, axes_305, 2, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_386 = {
+static const tw_layout layout_392 = {
     .id = UINT64_C(0xa960677db8d3f722),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 32,
@@ -14394,24 +15219,25 @@ static const tw_layout layout_386 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_386_axes,
+    .axes = &layout_392_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_387_axes = {
+static const tw_axes layout_393_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_294, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_295, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_296, 2, 1, 0, NULL, 0},
-    {TW_F16, {1408, 0}, axes_296, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_306, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_307, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_308, 2, 1, 0, NULL, 0},
+    {TW_F16, {1408, 0}, axes_308, 2, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_387 = {
+static const tw_layout layout_393 = {
     .id = UINT64_C(0x9d7aa1c00a3bbb6f),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 8,
@@ -14429,24 +15255,25 @@ static const tw_layout layout_387 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_387_axes,
+    .axes = &layout_393_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_388_axes = {
+static const tw_axes layout_394_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_297, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_298, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_289, 2, 1, 0, NULL, 0},
-    {TW_F16, {704, 0}, axes_289, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_309, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_310, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_301, 2, 1, 0, NULL, 0},
+    {TW_F16, {704, 0}, axes_301, 2, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_388 = {
+static const tw_layout layout_394 = {
     .id = UINT64_C(0x60e1a453e6bde437),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|minimums:f16/b|bias:f32]",
     .panel = 4,
@@ -14464,11 +15291,11 @@ static const tw_layout layout_388 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_388_axes,
+    .axes = &layout_394_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_389 = {
+static const tw_layout layout_395 = {
     .id = UINT64_C(0xa513424c1c587db3),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-8x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -14490,20 +15317,21 @@ static const tw_layout layout_389 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_390_axes = {
+static const tw_axes layout_396_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_299, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_300, 5, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_301, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_311, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_312, 5, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_313, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_313, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_302, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_314, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_314, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_390 = {
+static const tw_layout layout_396 = {
     .id = UINT64_C(0xfe66fd6bef31333b),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -14521,24 +15349,25 @@ static const tw_layout layout_390 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_390_axes,
+    .axes = &layout_396_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_391_axes = {
+static const tw_axes layout_397_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_303, 6, 1, 8, NULL, 0},
-    {TW_S1, {1280, 0}, axes_304, 5, 1, 0, NULL, 0},
-    {TW_S8, {1536, 0}, axes_305, 3, 1, 0, NULL, 0},
-    {TW_S8, {1600, 0}, axes_305, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_315, 6, 1, 8, NULL, 0},
+    {TW_S1, {1280, 0}, axes_316, 5, 1, 0, NULL, 0},
+    {TW_S8, {1536, 0}, axes_317, 3, 1, 0, NULL, 0},
+    {TW_S8, {1600, 0}, axes_317, 3, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_306, 2, 1, 0, NULL, 0},
-    {TW_F16, {128, 0}, axes_306, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_318, 2, 1, 0, NULL, 0},
+    {TW_F16, {128, 0}, axes_318, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_391 = {
+static const tw_layout layout_397 = {
     .id = UINT64_C(0x2998d144c4d057b7),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 8,
@@ -14556,24 +15385,25 @@ static const tw_layout layout_391 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_391_axes,
+    .axes = &layout_397_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_392_axes = {
+static const tw_axes layout_398_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_307, 6, 1, 8, NULL, 0},
-    {TW_S1, {2560, 0}, axes_308, 5, 1, 0, NULL, 0},
-    {TW_S8, {3072, 0}, axes_309, 3, 1, 0, NULL, 0},
-    {TW_S8, {3200, 0}, axes_309, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_319, 6, 1, 8, NULL, 0},
+    {TW_S1, {2560, 0}, axes_320, 5, 1, 0, NULL, 0},
+    {TW_S8, {3072, 0}, axes_321, 3, 1, 0, NULL, 0},
+    {TW_S8, {3200, 0}, axes_321, 3, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_310, 2, 1, 0, NULL, 0},
-    {TW_F16, {256, 0}, axes_310, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_322, 2, 1, 0, NULL, 0},
+    {TW_F16, {256, 0}, axes_322, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_392 = {
+static const tw_layout layout_398 = {
     .id = UINT64_C(0x0ada6be4eaf7286e),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 16,
@@ -14591,24 +15421,25 @@ static const tw_layout layout_392 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_392_axes,
+    .axes = &layout_398_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_393_axes = {
+static const tw_axes layout_399_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {1024, 0}, axes_311, 6, 1, 8, NULL, 0},
-    {TW_S1, {5120, 0}, axes_312, 5, 1, 0, NULL, 0},
-    {TW_S8, {6144, 0}, axes_313, 3, 1, 0, NULL, 0},
-    {TW_S8, {6400, 0}, axes_313, 3, 1, 0, NULL, 0},
+    {TW_S4, {1024, 0}, axes_323, 6, 1, 8, NULL, 0},
+    {TW_S1, {5120, 0}, axes_324, 5, 1, 0, NULL, 0},
+    {TW_S8, {6144, 0}, axes_325, 3, 1, 0, NULL, 0},
+    {TW_S8, {6400, 0}, axes_325, 3, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_314, 2, 1, 0, NULL, 0},
-    {TW_F16, {512, 0}, axes_314, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_326, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_326, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_393 = {
+static const tw_layout layout_399 = {
     .id = UINT64_C(0x3f452508f9cb7adc),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 32,
@@ -14626,24 +15457,25 @@ static const tw_layout layout_393 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_393_axes,
+    .axes = &layout_399_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_394_axes = {
+static const tw_axes layout_400_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_315, 6, 1, 8, NULL, 0},
-    {TW_S1, {640, 0}, axes_316, 6, 1, 0, NULL, 0},
-    {TW_S8, {768, 0}, axes_301, 3, 1, 0, NULL, 0},
-    {TW_S8, {800, 0}, axes_301, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_327, 6, 1, 8, NULL, 0},
+    {TW_S1, {640, 0}, axes_328, 6, 1, 0, NULL, 0},
+    {TW_S8, {768, 0}, axes_313, 3, 1, 0, NULL, 0},
+    {TW_S8, {800, 0}, axes_313, 3, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_302, 2, 1, 0, NULL, 0},
-    {TW_F16, {64, 0}, axes_302, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_314, 2, 1, 0, NULL, 0},
+    {TW_F16, {64, 0}, axes_314, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_394 = {
+static const tw_layout layout_400 = {
     .id = UINT64_C(0xf9928e2c411f6f8f),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|minimum_steps:f16/s|data/b|tops:i1/b|scales:i8/b|minimums:i8/b|bias:f32]",
     .panel = 4,
@@ -14661,99 +15493,11 @@ static const tw_layout layout_394 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_394_axes,
+    .axes = &layout_400_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_395 = {
-    .id = UINT64_C(0xc4f05add2cb7866c),
-    .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
-    .panel = 0,
-    .panel_scalable = 4,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_396 = {
-    .id = UINT64_C(0x3a019b708569b653),
-    .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
-    .panel = 0,
-    .panel_scalable = 4,
-    .k_multiple = 32,
-    .block = 64,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_397 = {
-    .id = UINT64_C(0xcd6da654a4c8ad7a),
-    .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
-    .panel = 0,
-    .panel_scalable = 4,
-    .k_multiple = 32,
-    .block = 128,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_398 = {
-    .id = UINT64_C(0x152c845d0c814c5a),
-    .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
-    .panel = 0,
-    .panel_scalable = 4,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 1,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_399 = {
+static const tw_layout layout_401 = {
     .id = UINT64_C(0x4077f3fdb721daa7),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -14775,11 +15519,11 @@ static const tw_layout layout_399 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_400_axes = {
+static const tw_axes layout_402_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_317, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_318, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_319, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_329, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_330, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14787,34 +15531,35 @@ static const tw_axes layout_400_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
 };
-static const tw_layout layout_400 = {
-    .id = UINT64_C(0x562549297b1d82e2),
-    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+static const tw_layout layout_402 = {
+    .id = UINT64_C(0x9324572856b36ef4),
+    .text = "rhs i4=e2m1 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
+    .per_row_block_bytes = 1,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
+    .block_scales = TW_SCALES_E8M0,
     .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_400_axes,
+    .axes = &layout_402_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_401_axes = {
+static const tw_axes layout_403_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_320, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_321, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_322, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_331, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_E8M0, {2048, 0}, axes_332, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -14822,30 +15567,31 @@ static const tw_axes layout_401_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
 };
-static const tw_layout layout_401 = {
-    .id = UINT64_C(0x78eee0a74f5fd7fb),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+static const tw_layout layout_403 = {
+    .id = UINT64_C(0x491d344d7f2580a3),
+    .text = "rhs i4=e2m1 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 4,
     .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
+    .per_row_block_bytes = 1,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
+    .block_scales = TW_SCALES_E8M0,
     .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_401_axes,
+    .axes = &layout_403_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_402 = {
+static const tw_layout layout_404 = {
     .id = UINT64_C(0x597e3722806436ba),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 2,
@@ -14867,7 +15613,7 @@ static const tw_layout layout_402 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_403 = {
+static const tw_layout layout_405 = {
     .id = UINT64_C(0x0244868812cc46dc),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 4,
@@ -14889,568 +15635,43 @@ static const tw_layout layout_403 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_404_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_323, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_324, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_325, 2, 1, 0, NULL, 0},
+static const tw_axes layout_406_axes = {
+    {TW_DIM_N, {0, 0}, {64, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_333, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_E8M0, {8192, 0}, axes_334, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-2048, 0}, axes_335, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
 };
-static const tw_layout layout_404 = {
-    .id = UINT64_C(0x5621a86a723b17f1),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_404_axes,
-    .type = TW_S4,
-};
-
-static const tw_axes layout_405_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_326, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_327, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_328, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_405 = {
-    .id = UINT64_C(0x719b1dd4e5bfe36e),
-    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_405_axes,
-    .type = TW_S4,
-};
-
 static const tw_layout layout_406 = {
-    .id = UINT64_C(0x0f79dc4fd198f69e),
-    .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
-    .panel = 1,
+    .id = UINT64_C(0x833b033644e54420),
+    .text = "rhs i4=e2m1 n64 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
+    .panel = 64,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 1,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
+    .block_scales = TW_SCALES_E8M0,
     .streaming = 0,
-    .sum_factor = -8,
+    .sum_factor = 0,
     .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_406_axes,
+    .type = TW_S4,
 };
 
-static const tw_axes layout_407_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_329, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_330, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_319, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
 static const tw_layout layout_407 = {
-    .id = UINT64_C(0x101e1596383ffc36),
-    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_407_axes,
-    .type = TW_S4,
-};
-
-static const tw_layout layout_408 = {
-    .id = UINT64_C(0x5d153084e94eb9bc),
-    .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 16,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -16,
-    .sum_base = 0,
-    .sum_copies = 2,
-    .scale_copies = 2,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_409 = {
-    .id = UINT64_C(0x90941a0458714f11),
-    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
-    .panel = 1,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -32,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_410_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_331, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_332, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_333, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_334, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_410 = {
-    .id = UINT64_C(0x09b6e6aa512d26d7),
-    .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_410_axes,
-    .type = TW_S4,
-};
-
-static const tw_axes layout_411_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_335, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_336, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_337, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_338, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_411 = {
-    .id = UINT64_C(0x83cbfd82ef1a6790),
-    .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_411_axes,
-    .type = TW_S4,
-};
-
-static const tw_layout layout_412 = {
-    .id = UINT64_C(0x3acb7ca4bebc01f4),
-    .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
-    .panel = 2,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -32,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_413 = {
-    .id = UINT64_C(0x8e922a8be16f752a),
-    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -32,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_414_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_339, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_340, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_341, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_342, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_414 = {
-    .id = UINT64_C(0x5fab4e45635ade8e),
-    .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_414_axes,
-    .type = TW_S4,
-};
-
-static const tw_axes layout_415_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_343, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_344, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_345, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_346, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_415 = {
-    .id = UINT64_C(0x021482e569596a93),
-    .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_415_axes,
-    .type = TW_S4,
-};
-
-static const tw_layout layout_416 = {
-    .id = UINT64_C(0x5ccbc4d41d48a2a3),
-    .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
-    .panel = 1,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -16,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_417_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_347, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_348, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_333, 3, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_334, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_417 = {
-    .id = UINT64_C(0xb24ca12cabdb94d7),
-    .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 256,
-    .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 82,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_417_axes,
-    .type = TW_S4,
-};
-
-static const tw_layout layout_418 = {
-    .id = UINT64_C(0x0483119d2154700a),
-    .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 16,
-    .block = 16,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 16,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -32,
-    .sum_base = 0,
-    .sum_copies = 2,
-    .scale_copies = 2,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_419_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_419 = {
-    .id = UINT64_C(0xea26fb8b655c43c5),
-    .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_419_axes,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_420_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_351, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_352, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_420 = {
-    .id = UINT64_C(0x25d3bc5aa0680e1e),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_420_axes,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_421 = {
-    .id = UINT64_C(0xd9d4bff2db3345cc),
-    .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
-    .panel = 2,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 0,
-    .per_row_block_bytes = 8,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_UNSET,
-    .streaming = 0,
-    .sum_factor = -128,
-    .sum_base = 0,
-    .sum_copies = 1,
-    .scale_copies = 1,
-    .axes = NULL,
-    .type = TW_S8,
-};
-
-static const tw_axes layout_422_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_353, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_354, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-};
-static const tw_layout layout_422 = {
-    .id = UINT64_C(0x5875973196963650),
-    .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_422_axes,
-    .type = TW_S8,
-};
-
-static const tw_layout layout_423 = {
     .id = UINT64_C(0xd13fd369bd525758),
     .text = "lhs i8 m1 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15472,11 +15693,11 @@ static const tw_layout layout_423 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_424_axes = {
+static const tw_axes layout_408_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_355, 4, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_336, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_356, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {1024, 0}, axes_337, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15484,30 +15705,31 @@ static const tw_axes layout_424_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
 };
-static const tw_layout layout_424 = {
-    .id = UINT64_C(0x89f5185727dfce18),
-    .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+static const tw_layout layout_408 = {
+    .id = UINT64_C(0xfaae8110c8472f18),
+    .text = "rhs i4=e2m1 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 8,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 1,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
+    .block_scales = TW_SCALES_E8M0,
     .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_424_axes,
-    .type = TW_S8,
+    .axes = &layout_408_axes,
+    .type = TW_S4,
 };
 
-static const tw_layout layout_425 = {
+static const tw_layout layout_409 = {
     .id = UINT64_C(0xab4238c21b4c9fa5),
     .text = "lhs i8 m4 kr4 k%32 b32 [data/b|scales:f32/b]",
     .panel = 4,
@@ -15529,7 +15751,7 @@ static const tw_layout layout_425 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_426 = {
+static const tw_layout layout_410 = {
     .id = UINT64_C(0x5103ca4845a0de6c),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|scales:f32/b]",
     .panel = 1,
@@ -15551,11 +15773,11 @@ static const tw_layout layout_426 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_427_axes = {
+static const tw_axes layout_411_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_357, 4, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_338, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_E8M0, {512, 0}, axes_330, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15563,30 +15785,31 @@ static const tw_axes layout_427_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_e2m1,
 };
-static const tw_layout layout_427 = {
-    .id = UINT64_C(0x78b74644c02d58b0),
-    .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+static const tw_layout layout_411 = {
+    .id = UINT64_C(0x1f42a685c775fce0),
+    .text = "rhs i4=e2m1 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:e8m0/b|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 1,
     .exact_k = 0,
     .scales = 1,
-    .block_scales = TW_SCALES_F16,
+    .block_scales = TW_SCALES_E8M0,
     .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_427_axes,
-    .type = TW_S8,
+    .axes = &layout_411_axes,
+    .type = TW_S4,
 };
 
-static const tw_layout layout_428 = {
+static const tw_layout layout_412 = {
     .id = UINT64_C(0xd35419816429f56f),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -15608,11 +15831,1363 @@ static const tw_layout layout_428 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_429_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_358, 4, 1, 0, NULL, 0},
+static const tw_axes layout_413_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_172, 5, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_173, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_413 = {
+    .id = UINT64_C(0xa7f39a9c715d3704),
+    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_413_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_414_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_184, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_185, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_414 = {
+    .id = UINT64_C(0xe2976e1c4f6063ab),
+    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_414_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_415_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_196, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_197, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_415 = {
+    .id = UINT64_C(0x2f48fc599c2c38e1),
+    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_415_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_416_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_339, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_209, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_416 = {
+    .id = UINT64_C(0xf435ec8728e1a478),
+    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_416_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_417_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_340, 5, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {512, 0}, axes_173, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_417 = {
+    .id = UINT64_C(0x9ce9f3b1ea8b9078),
+    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_417_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_418_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_341, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_342, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_343, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_418 = {
+    .id = UINT64_C(0x1b239cb15962a4a1),
+    .text = "rhs i4=iq4 n4 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_418_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_419_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_344, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {2304, 0}, axes_345, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_346, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_419 = {
+    .id = UINT64_C(0x995c4ce38c986246),
+    .text = "rhs i4=iq4 n16 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_419_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_420_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_347, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {4608, 0}, axes_348, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_349, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_420 = {
+    .id = UINT64_C(0x63a88ec1817a6f54),
+    .text = "rhs i4=iq4 n32 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_420_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_421_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_350, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {1152, 0}, axes_351, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_352, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_421 = {
+    .id = UINT64_C(0x2629e502390180bd),
+    .text = "rhs i4=iq4 n8 kr4 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_421_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_422_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_353, 6, 1, 8, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S8, {576, 0}, axes_342, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_343, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    &codes_iq4,
+};
+static const tw_layout layout_422 = {
+    .id = UINT64_C(0x87e17d7308e20cbd),
+    .text = "rhs i4=iq4 n4 kr8 pair=depth16 uu k%32 b32of256 [scale_steps:f16/s|data/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 10,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_422_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_423 = {
+    .id = UINT64_C(0xa53b1f6ae498457e),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -4,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_424_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S2, {64, 0}, axes_354, 5, 1, 2, NULL, 0},
+    {TW_S1, {192, 0}, axes_355, 6, 1, 0, NULL, 0},
+    {TW_S8, {256, 0}, axes_356, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_357, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_424 = {
+    .id = UINT64_C(0x50cd5dc2216dd3e0),
+    .text = "rhs i2 n4 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_424_axes,
+    .type = TW_S2,
+};
+
+static const tw_axes layout_425_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S2, {256, 0}, axes_358, 5, 1, 2, NULL, 0},
+    {TW_S1, {768, 0}, axes_359, 6, 1, 0, NULL, 0},
+    {TW_S8, {1024, 0}, axes_360, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_425 = {
+    .id = UINT64_C(0xba1d7e0984a69329),
+    .text = "rhs i2 n16 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_425_axes,
+    .type = TW_S2,
+};
+
+static const tw_axes layout_426_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S2, {512, 0}, axes_362, 5, 1, 2, NULL, 0},
+    {TW_S1, {1536, 0}, axes_363, 6, 1, 0, NULL, 0},
+    {TW_S8, {2048, 0}, axes_364, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_365, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_426 = {
+    .id = UINT64_C(0x59f6c75d77b339cb),
+    .text = "rhs i2 n32 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_426_axes,
+    .type = TW_S2,
+};
+
+static const tw_layout layout_427 = {
+    .id = UINT64_C(0xb65a9a870bbbf233),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-4/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -4,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_428_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S2, {128, 0}, axes_366, 5, 1, 2, NULL, 0},
+    {TW_S1, {384, 0}, axes_367, 6, 1, 0, NULL, 0},
+    {TW_S8, {512, 0}, axes_368, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_428 = {
+    .id = UINT64_C(0xc067ce0c22cfbafc),
+    .text = "rhs i2 n8 kr4 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i1/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 2,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 50,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_428_axes,
+    .type = TW_S2,
+};
+
+static const tw_layout layout_429 = {
+    .id = UINT64_C(0xc4f05add2cb7866c),
+    .text = "lhs i8 m4svl kr4 k%32 b32 [data/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_430 = {
+    .id = UINT64_C(0x3a019b708569b653),
+    .text = "lhs i8 m4svl kr4 k%32 b64 [data/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
+    .k_multiple = 32,
+    .block = 64,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_431 = {
+    .id = UINT64_C(0xcd6da654a4c8ad7a),
+    .text = "lhs i8 m4svl kr4 k%32 b128 [data/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
+    .k_multiple = 32,
+    .block = 128,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_432 = {
+    .id = UINT64_C(0x152c845d0c814c5a),
+    .text = "lhs i8 m4svl kr4 k%32 b256 [data/b|scales:f32/b]",
+    .panel = 0,
+    .panel_scalable = 4,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_433_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_370, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_371, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_433 = {
+    .id = UINT64_C(0x562549297b1d82e2),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_433_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_434_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_373, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_374, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_375, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_434 = {
+    .id = UINT64_C(0x78eee0a74f5fd7fb),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_434_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_435_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_376, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_377, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_378, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_435 = {
+    .id = UINT64_C(0x5621a86a723b17f1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_435_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_436_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_379, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_380, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_381, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_436 = {
+    .id = UINT64_C(0x719b1dd4e5bfe36e),
+    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_436_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_437 = {
+    .id = UINT64_C(0x0f79dc4fd198f69e),
+    .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -8,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_438_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_382, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_383, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_372, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_438 = {
+    .id = UINT64_C(0x101e1596383ffc36),
+    .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_438_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_439 = {
+    .id = UINT64_C(0x5d153084e94eb9bc),
+    .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 16,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 2,
+    .scale_copies = 2,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_440 = {
+    .id = UINT64_C(0x90941a0458714f11),
+    .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_441_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_384, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_385, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_386, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_441 = {
+    .id = UINT64_C(0x09b6e6aa512d26d7),
+    .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_441_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_442_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {256, 0}, axes_388, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_389, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_390, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_391, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_442 = {
+    .id = UINT64_C(0x83cbfd82ef1a6790),
+    .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_442_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_443 = {
+    .id = UINT64_C(0x3acb7ca4bebc01f4),
+    .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
+    .panel = 2,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_444 = {
+    .id = UINT64_C(0x8e922a8be16f752a),
+    .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_445_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {512, 0}, axes_392, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_393, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_394, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_395, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_445 = {
+    .id = UINT64_C(0x5fab4e45635ade8e),
+    .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_445_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_446_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_396, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_397, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_398, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_399, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_446 = {
+    .id = UINT64_C(0x021482e569596a93),
+    .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_446_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_447 = {
+    .id = UINT64_C(0x5ccbc4d41d48a2a3),
+    .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -16,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_448_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_400, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_401, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_386, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_448 = {
+    .id = UINT64_C(0xb24ca12cabdb94d7),
+    .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 256,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 82,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_448_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_449 = {
+    .id = UINT64_C(0x0483119d2154700a),
+    .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 16,
+    .block = 16,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 16,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -32,
+    .sum_base = 0,
+    .sum_copies = 2,
+    .scale_copies = 2,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_450_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_402, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_403, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_450 = {
+    .id = UINT64_C(0xea26fb8b655c43c5),
+    .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_450_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_451_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_404, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_405, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_451 = {
+    .id = UINT64_C(0x25d3bc5aa0680e1e),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_451_axes,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_452 = {
+    .id = UINT64_C(0xd9d4bff2db3345cc),
+    .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
+    .panel = 2,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 8,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = -128,
+    .sum_base = 0,
+    .sum_copies = 1,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_453_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_406, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_407, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_453 = {
+    .id = UINT64_C(0x5875973196963650),
+    .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_453_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_454_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_408, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_409, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_454 = {
+    .id = UINT64_C(0x89f5185727dfce18),
+    .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_454_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_455_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_403, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_455 = {
+    .id = UINT64_C(0x78b74644c02d58b0),
+    .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_455_axes,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_456_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_411, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_412, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15620,8 +17195,9 @@ static const tw_axes layout_429_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_429 = {
+static const tw_layout layout_456 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -15639,15 +17215,15 @@ static const tw_layout layout_429 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_429_axes,
+    .axes = &layout_456_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_430_axes = {
+static const tw_axes layout_457_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_360, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_413, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_412, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15655,8 +17231,9 @@ static const tw_axes layout_430_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_430 = {
+static const tw_layout layout_457 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -15674,11 +17251,11 @@ static const tw_layout layout_430 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_430_axes,
+    .axes = &layout_457_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_431 = {
+static const tw_layout layout_458 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -15700,11 +17277,11 @@ static const tw_layout layout_431 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_432_axes = {
+static const tw_axes layout_459_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_349, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_402, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_403, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15712,8 +17289,9 @@ static const tw_axes layout_432_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_432 = {
+static const tw_layout layout_459 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15731,15 +17309,15 @@ static const tw_layout layout_432 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_432_axes,
+    .axes = &layout_459_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_433_axes = {
+static const tw_axes layout_460_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_94, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_414, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15747,8 +17325,9 @@ static const tw_axes layout_433_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_433 = {
+static const tw_layout layout_460 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15766,15 +17345,15 @@ static const tw_layout layout_433 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_433_axes,
+    .axes = &layout_460_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_434_axes = {
+static const tw_axes layout_461_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_362, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_415, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_416, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15782,8 +17361,9 @@ static const tw_axes layout_434_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_434 = {
+static const tw_layout layout_461 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15801,15 +17381,15 @@ static const tw_layout layout_434 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_434_axes,
+    .axes = &layout_461_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_435_axes = {
+static const tw_axes layout_462_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_362, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_415, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_416, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15817,8 +17397,9 @@ static const tw_axes layout_435_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_435 = {
+static const tw_layout layout_462 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15836,15 +17417,15 @@ static const tw_layout layout_435 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_435_axes,
+    .axes = &layout_462_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_436_axes = {
+static const tw_axes layout_463_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_98, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_417, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15852,8 +17433,9 @@ static const tw_axes layout_436_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_436 = {
+static const tw_layout layout_463 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15871,15 +17453,15 @@ static const tw_layout layout_436 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_436_axes,
+    .axes = &layout_463_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_437_axes = {
+static const tw_axes layout_464_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_365, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_418, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_419, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15887,8 +17469,9 @@ static const tw_axes layout_437_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_437 = {
+static const tw_layout layout_464 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15906,15 +17489,15 @@ static const tw_layout layout_437 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_437_axes,
+    .axes = &layout_464_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_438_axes = {
+static const tw_axes layout_465_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_365, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_418, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_419, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15922,8 +17505,9 @@ static const tw_axes layout_438_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_438 = {
+static const tw_layout layout_465 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15941,15 +17525,15 @@ static const tw_layout layout_438 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_438_axes,
+    .axes = &layout_465_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_439_axes = {
+static const tw_axes layout_466_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_102, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_420, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15957,8 +17541,9 @@ static const tw_axes layout_439_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_439 = {
+static const tw_layout layout_466 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -15976,15 +17561,15 @@ static const tw_layout layout_439 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_439_axes,
+    .axes = &layout_466_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_440_axes = {
+static const tw_axes layout_467_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_421, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_422, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -15992,8 +17577,9 @@ static const tw_axes layout_440_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_440 = {
+static const tw_layout layout_467 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16011,15 +17597,15 @@ static const tw_layout layout_440 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_440_axes,
+    .axes = &layout_467_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_441_axes = {
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_368, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_421, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_422, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16027,8 +17613,9 @@ static const tw_axes layout_441_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_441 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16046,15 +17633,15 @@ static const tw_layout layout_441 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_441_axes,
+    .axes = &layout_468_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_442_axes = {
+static const tw_axes layout_469_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_106, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_370, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_423, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16062,8 +17649,9 @@ static const tw_axes layout_442_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_442 = {
+static const tw_layout layout_469 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -16081,15 +17669,15 @@ static const tw_layout layout_442 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_442_axes,
+    .axes = &layout_469_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_443_axes = {
+static const tw_axes layout_470_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_351, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_404, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_352, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_405, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16097,8 +17685,9 @@ static const tw_axes layout_443_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_443 = {
+static const tw_layout layout_470 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16116,15 +17705,15 @@ static const tw_layout layout_443 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_443_axes,
+    .axes = &layout_470_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_444_axes = {
+static const tw_axes layout_471_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_110, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_371, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_424, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16132,8 +17721,9 @@ static const tw_axes layout_444_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_444 = {
+static const tw_layout layout_471 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16151,15 +17741,15 @@ static const tw_layout layout_444 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_444_axes,
+    .axes = &layout_471_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_445_axes = {
+static const tw_axes layout_472_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_372, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_425, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_373, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16167,8 +17757,9 @@ static const tw_axes layout_445_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_445 = {
+static const tw_layout layout_472 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16186,15 +17777,15 @@ static const tw_layout layout_445 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_445_axes,
+    .axes = &layout_472_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_446_axes = {
+static const tw_axes layout_473_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_372, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_425, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_373, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16202,8 +17793,9 @@ static const tw_axes layout_446_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_446 = {
+static const tw_layout layout_473 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16221,15 +17813,15 @@ static const tw_layout layout_446 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_446_axes,
+    .axes = &layout_473_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_447_axes = {
+static const tw_axes layout_474_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_114, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_374, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_427, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16237,8 +17829,9 @@ static const tw_axes layout_447_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_447 = {
+static const tw_layout layout_474 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16256,15 +17849,15 @@ static const tw_layout layout_447 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_447_axes,
+    .axes = &layout_474_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_448_axes = {
+static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_375, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_428, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_376, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_429, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16272,8 +17865,9 @@ static const tw_axes layout_448_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_448 = {
+static const tw_layout layout_475 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16291,15 +17885,15 @@ static const tw_layout layout_448 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_448_axes,
+    .axes = &layout_475_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_449_axes = {
+static const tw_axes layout_476_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_375, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_428, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_376, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_429, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16307,8 +17901,9 @@ static const tw_axes layout_449_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_449 = {
+static const tw_layout layout_476 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16326,15 +17921,15 @@ static const tw_layout layout_449 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_449_axes,
+    .axes = &layout_476_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_450_axes = {
+static const tw_axes layout_477_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_118, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_377, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_430, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16342,8 +17937,9 @@ static const tw_axes layout_450_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_450 = {
+static const tw_layout layout_477 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16361,15 +17957,15 @@ static const tw_layout layout_450 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_450_axes,
+    .axes = &layout_477_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_451_axes = {
+static const tw_axes layout_478_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_431, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_432, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16377,8 +17973,9 @@ static const tw_axes layout_451_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_451 = {
+static const tw_layout layout_478 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16396,15 +17993,15 @@ static const tw_layout layout_451 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_451_axes,
+    .axes = &layout_478_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_452_axes = {
+static const tw_axes layout_479_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_378, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_431, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_379, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_432, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16412,8 +18009,9 @@ static const tw_axes layout_452_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_452 = {
+static const tw_layout layout_479 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16431,15 +18029,15 @@ static const tw_layout layout_452 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_452_axes,
+    .axes = &layout_479_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_453_axes = {
+static const tw_axes layout_480_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_122, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_380, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_433, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16447,8 +18045,9 @@ static const tw_axes layout_453_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_453 = {
+static const tw_layout layout_480 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -16466,11 +18065,11 @@ static const tw_layout layout_453 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_453_axes,
+    .axes = &layout_480_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_454 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -16492,7 +18091,7 @@ static const tw_layout layout_454 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_455 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -16514,7 +18113,7 @@ static const tw_layout layout_455 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_456 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -16536,11 +18135,11 @@ static const tw_layout layout_456 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_457_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_353, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_406, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_354, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_407, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16548,8 +18147,9 @@ static const tw_axes layout_457_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_457 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16567,15 +18167,15 @@ static const tw_layout layout_457 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_457_axes,
+    .axes = &layout_484_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_458_axes = {
+static const tw_axes layout_485_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_126, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_381, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_434, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16583,8 +18183,9 @@ static const tw_axes layout_458_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_458 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16602,15 +18203,15 @@ static const tw_layout layout_458 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_458_axes,
+    .axes = &layout_485_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_459_axes = {
+static const tw_axes layout_486_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_382, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_435, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_383, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_436, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16618,8 +18219,9 @@ static const tw_axes layout_459_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_459 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16637,15 +18239,15 @@ static const tw_layout layout_459 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_459_axes,
+    .axes = &layout_486_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_460_axes = {
+static const tw_axes layout_487_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_382, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_435, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_383, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_436, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16653,8 +18255,9 @@ static const tw_axes layout_460_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_460 = {
+static const tw_layout layout_487 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16672,15 +18275,15 @@ static const tw_layout layout_460 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_460_axes,
+    .axes = &layout_487_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_461_axes = {
+static const tw_axes layout_488_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_130, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_384, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_437, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16688,8 +18291,9 @@ static const tw_axes layout_461_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_461 = {
+static const tw_layout layout_488 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16707,15 +18311,15 @@ static const tw_layout layout_461 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_461_axes,
+    .axes = &layout_488_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_462_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_385, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_438, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_386, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_439, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16723,8 +18327,9 @@ static const tw_axes layout_462_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_462 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16742,15 +18347,15 @@ static const tw_layout layout_462 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_462_axes,
+    .axes = &layout_489_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_463_axes = {
+static const tw_axes layout_490_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_385, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_438, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_386, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_439, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16758,8 +18363,9 @@ static const tw_axes layout_463_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_463 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16777,15 +18383,15 @@ static const tw_layout layout_463 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_463_axes,
+    .axes = &layout_490_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_464_axes = {
+static const tw_axes layout_491_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_134, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_387, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_440, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16793,8 +18399,9 @@ static const tw_axes layout_464_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_464 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16812,15 +18419,15 @@ static const tw_layout layout_464 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_464_axes,
+    .axes = &layout_491_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_465_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_388, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_441, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_442, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16828,8 +18435,9 @@ static const tw_axes layout_465_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_465 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16847,15 +18455,15 @@ static const tw_layout layout_465 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_465_axes,
+    .axes = &layout_492_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_466_axes = {
+static const tw_axes layout_493_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_388, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_441, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_389, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_442, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16863,8 +18471,9 @@ static const tw_axes layout_466_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_466 = {
+static const tw_layout layout_493 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16882,15 +18491,15 @@ static const tw_layout layout_466 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_466_axes,
+    .axes = &layout_493_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_467_axes = {
+static const tw_axes layout_494_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_138, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_390, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_443, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_22, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16898,8 +18507,9 @@ static const tw_axes layout_467_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_467 = {
+static const tw_layout layout_494 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -16917,15 +18527,15 @@ static const tw_layout layout_467 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_467_axes,
+    .axes = &layout_494_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_468_axes = {
+static const tw_axes layout_495_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_355, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_408, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_356, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_409, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16933,8 +18543,9 @@ static const tw_axes layout_468_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_468 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16952,15 +18563,15 @@ static const tw_layout layout_468 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_468_axes,
+    .axes = &layout_495_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_469_axes = {
+static const tw_axes layout_496_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_142, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_391, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_444, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -16968,8 +18579,9 @@ static const tw_axes layout_469_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_469 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -16987,11 +18599,11 @@ static const tw_layout layout_469 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_469_axes,
+    .axes = &layout_496_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_470 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17013,11 +18625,11 @@ static const tw_layout layout_470 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_471_axes = {
+static const tw_axes layout_498_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_392, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_445, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_393, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_446, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17025,8 +18637,9 @@ static const tw_axes layout_471_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_471 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17044,15 +18657,15 @@ static const tw_layout layout_471 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_471_axes,
+    .axes = &layout_498_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_472_axes = {
+static const tw_axes layout_499_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_392, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_445, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_393, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_446, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17060,8 +18673,9 @@ static const tw_axes layout_472_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_472 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17079,15 +18693,15 @@ static const tw_layout layout_472 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_472_axes,
+    .axes = &layout_499_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_473_axes = {
+static const tw_axes layout_500_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_146, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_394, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_447, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17095,8 +18709,9 @@ static const tw_axes layout_473_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_473 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17114,11 +18729,11 @@ static const tw_layout layout_473 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_473_axes,
+    .axes = &layout_500_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_474 = {
+static const tw_layout layout_501 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17140,11 +18755,11 @@ static const tw_layout layout_474 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_475_axes = {
+static const tw_axes layout_502_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_395, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_448, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_396, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_449, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17152,8 +18767,9 @@ static const tw_axes layout_475_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_475 = {
+static const tw_layout layout_502 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17171,15 +18787,15 @@ static const tw_layout layout_475 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_475_axes,
+    .axes = &layout_502_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_476_axes = {
+static const tw_axes layout_503_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_395, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_448, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_396, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_449, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17187,8 +18803,9 @@ static const tw_axes layout_476_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_476 = {
+static const tw_layout layout_503 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17206,15 +18823,15 @@ static const tw_layout layout_476 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_476_axes,
+    .axes = &layout_503_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_477_axes = {
+static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_150, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_397, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_450, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17222,8 +18839,9 @@ static const tw_axes layout_477_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_477 = {
+static const tw_layout layout_504 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17241,11 +18859,11 @@ static const tw_layout layout_477 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_477_axes,
+    .axes = &layout_504_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_478 = {
+static const tw_layout layout_505 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17267,11 +18885,11 @@ static const tw_layout layout_478 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_479_axes = {
+static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_451, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_399, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_452, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17279,8 +18897,9 @@ static const tw_axes layout_479_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_479 = {
+static const tw_layout layout_506 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17298,15 +18917,15 @@ static const tw_layout layout_479 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_479_axes,
+    .axes = &layout_506_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_480_axes = {
+static const tw_axes layout_507_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_398, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_451, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_399, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_452, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17314,8 +18933,9 @@ static const tw_axes layout_480_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_480 = {
+static const tw_layout layout_507 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17333,15 +18953,15 @@ static const tw_layout layout_480 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_480_axes,
+    .axes = &layout_507_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_481_axes = {
+static const tw_axes layout_508_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_154, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_400, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_453, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_2, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17349,8 +18969,9 @@ static const tw_axes layout_481_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_481 = {
+static const tw_layout layout_508 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17368,11 +18989,11 @@ static const tw_layout layout_481 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_481_axes,
+    .axes = &layout_508_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_482 = {
+static const tw_layout layout_509 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -17394,7 +19015,7 @@ static const tw_layout layout_482 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_483 = {
+static const tw_layout layout_510 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -17416,7 +19037,7 @@ static const tw_layout layout_483 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_484 = {
+static const tw_layout layout_511 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -17438,11 +19059,11 @@ static const tw_layout layout_484 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_512_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_357, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_350, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_403, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17450,8 +19071,9 @@ static const tw_axes layout_485_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_512 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17469,15 +19091,15 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_512_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_486_axes = {
+static const tw_axes layout_513_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_265, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_361, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_414, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17485,8 +19107,9 @@ static const tw_axes layout_486_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_486 = {
+static const tw_layout layout_513 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17504,11 +19127,11 @@ static const tw_layout layout_486 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_486_axes,
+    .axes = &layout_513_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_487 = {
+static const tw_layout layout_514 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17530,11 +19153,11 @@ static const tw_layout layout_487 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_488_axes = {
+static const tw_axes layout_515_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_401, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_454, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_416, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17542,8 +19165,9 @@ static const tw_axes layout_488_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_488 = {
+static const tw_layout layout_515 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17561,15 +19185,15 @@ static const tw_layout layout_488 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_488_axes,
+    .axes = &layout_515_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_489_axes = {
+static const tw_axes layout_516_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_401, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_454, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_363, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_416, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17577,8 +19201,9 @@ static const tw_axes layout_489_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_489 = {
+static const tw_layout layout_516 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17596,15 +19221,15 @@ static const tw_layout layout_489 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_489_axes,
+    .axes = &layout_516_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_490_axes = {
+static const tw_axes layout_517_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_267, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_364, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_417, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17612,8 +19237,9 @@ static const tw_axes layout_490_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_490 = {
+static const tw_layout layout_517 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17631,11 +19257,11 @@ static const tw_layout layout_490 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_490_axes,
+    .axes = &layout_517_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_491 = {
+static const tw_layout layout_518 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17657,11 +19283,11 @@ static const tw_layout layout_491 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_492_axes = {
+static const tw_axes layout_519_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_455, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_419, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17669,8 +19295,9 @@ static const tw_axes layout_492_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_492 = {
+static const tw_layout layout_519 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17688,15 +19315,15 @@ static const tw_layout layout_492 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_492_axes,
+    .axes = &layout_519_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_493_axes = {
+static const tw_axes layout_520_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_402, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_455, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_366, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_419, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17704,8 +19331,9 @@ static const tw_axes layout_493_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_493 = {
+static const tw_layout layout_520 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17723,15 +19351,15 @@ static const tw_layout layout_493 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_493_axes,
+    .axes = &layout_520_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_521_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_367, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_420, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17739,8 +19367,9 @@ static const tw_axes layout_494_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_521 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17758,11 +19387,11 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_521_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_495 = {
+static const tw_layout layout_522 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -17784,11 +19413,11 @@ static const tw_layout layout_495 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_496_axes = {
+static const tw_axes layout_523_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_403, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_456, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_422, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17796,8 +19425,9 @@ static const tw_axes layout_496_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_496 = {
+static const tw_layout layout_523 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17815,15 +19445,15 @@ static const tw_layout layout_496 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_496_axes,
+    .axes = &layout_523_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_497_axes = {
+static const tw_axes layout_524_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_403, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_456, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_369, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_422, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17831,8 +19461,9 @@ static const tw_axes layout_497_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_497 = {
+static const tw_layout layout_524 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17850,15 +19481,15 @@ static const tw_layout layout_497 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_497_axes,
+    .axes = &layout_524_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_498_axes = {
+static const tw_axes layout_525_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_271, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_370, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_423, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17866,8 +19497,9 @@ static const tw_axes layout_498_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_498 = {
+static const tw_layout layout_525 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17885,11 +19517,11 @@ static const tw_layout layout_498 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_498_axes,
+    .axes = &layout_525_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_499 = {
+static const tw_layout layout_526 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -17911,7 +19543,7 @@ static const tw_layout layout_499 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_500 = {
+static const tw_layout layout_527 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -17933,7 +19565,7 @@ static const tw_layout layout_500 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_501 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -17955,11 +19587,11 @@ static const tw_layout layout_501 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_502_axes = {
+static const tw_axes layout_529_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_358, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_411, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_359, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_412, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17967,8 +19599,9 @@ static const tw_axes layout_502_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_502 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -17986,15 +19619,15 @@ static const tw_layout layout_502 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_502_axes,
+    .axes = &layout_529_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_503_axes = {
+static const tw_axes layout_530_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_404, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_457, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_405, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_458, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18002,8 +19635,9 @@ static const tw_axes layout_503_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_503 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18021,15 +19655,15 @@ static const tw_layout layout_503 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_503_axes,
+    .axes = &layout_530_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_504_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_406, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_459, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_407, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_460, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18037,8 +19671,9 @@ static const tw_axes layout_504_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_504 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18056,15 +19691,15 @@ static const tw_layout layout_504 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_504_axes,
+    .axes = &layout_531_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_505_axes = {
+static const tw_axes layout_532_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_406, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_459, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_407, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_460, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18072,8 +19707,9 @@ static const tw_axes layout_505_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_505 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18091,15 +19727,15 @@ static const tw_layout layout_505 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_505_axes,
+    .axes = &layout_532_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_506_axes = {
+static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_408, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_409, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_462, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18107,8 +19743,9 @@ static const tw_axes layout_506_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_506 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18126,15 +19763,15 @@ static const tw_layout layout_506 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_506_axes,
+    .axes = &layout_533_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_507_axes = {
+static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_463, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_411, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_464, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18142,8 +19779,9 @@ static const tw_axes layout_507_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_507 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18161,15 +19799,15 @@ static const tw_layout layout_507 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_507_axes,
+    .axes = &layout_534_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_508_axes = {
+static const tw_axes layout_535_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_410, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_463, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_411, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_464, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18177,8 +19815,9 @@ static const tw_axes layout_508_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_508 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18196,15 +19835,15 @@ static const tw_layout layout_508 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_508_axes,
+    .axes = &layout_535_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_509_axes = {
+static const tw_axes layout_536_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_412, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_465, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_413, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_466, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18212,8 +19851,9 @@ static const tw_axes layout_509_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_509 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18231,15 +19871,15 @@ static const tw_layout layout_509 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_509_axes,
+    .axes = &layout_536_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_510_axes = {
+static const tw_axes layout_537_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_414, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_467, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_415, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_468, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18247,8 +19887,9 @@ static const tw_axes layout_510_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_510 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18266,15 +19907,15 @@ static const tw_layout layout_510 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_510_axes,
+    .axes = &layout_537_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_511_axes = {
+static const tw_axes layout_538_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_414, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_467, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_415, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_468, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18282,8 +19923,9 @@ static const tw_axes layout_511_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_511 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18301,15 +19943,15 @@ static const tw_layout layout_511 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_511_axes,
+    .axes = &layout_538_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_512_axes = {
+static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_416, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_469, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_417, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_20, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18317,8 +19959,9 @@ static const tw_axes layout_512_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_512 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18336,11 +19979,11 @@ static const tw_layout layout_512 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_512_axes,
+    .axes = &layout_539_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_513 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -18362,7 +20005,7 @@ static const tw_layout layout_513 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_514_axes = {
+static const tw_axes layout_541_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_166, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18374,8 +20017,9 @@ static const tw_axes layout_514_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_514 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -18393,11 +20037,11 @@ static const tw_layout layout_514 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_514_axes,
+    .axes = &layout_541_axes,
     .type = TW_S2,
 };
 
-static const tw_axes layout_515_axes = {
+static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_167, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18409,8 +20053,9 @@ static const tw_axes layout_515_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_515 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -18428,11 +20073,11 @@ static const tw_layout layout_515 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_515_axes,
+    .axes = &layout_542_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_516 = {
+static const tw_layout layout_543 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -18454,7 +20099,7 @@ static const tw_layout layout_516 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_517_axes = {
+static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_168, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18466,8 +20111,9 @@ static const tw_axes layout_517_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_517 = {
+static const tw_layout layout_544 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -18485,11 +20131,11 @@ static const tw_layout layout_517 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_517_axes,
+    .axes = &layout_544_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_518 = {
+static const tw_layout layout_545 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -18511,7 +20157,7 @@ static const tw_layout layout_518 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_519_axes = {
+static const tw_axes layout_546_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_169, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18523,8 +20169,9 @@ static const tw_axes layout_519_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_519 = {
+static const tw_layout layout_546 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18542,11 +20189,11 @@ static const tw_layout layout_519 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_519_axes,
+    .axes = &layout_546_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_520 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -18568,7 +20215,7 @@ static const tw_layout layout_520 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_521_axes = {
+static const tw_axes layout_548_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_170, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18580,8 +20227,9 @@ static const tw_axes layout_521_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_521 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18599,11 +20247,11 @@ static const tw_layout layout_521 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_521_axes,
+    .axes = &layout_548_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_522 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -18625,7 +20273,7 @@ static const tw_layout layout_522 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_523 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -18647,7 +20295,7 @@ static const tw_layout layout_523 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_524_axes = {
+static const tw_axes layout_551_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_171, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18659,8 +20307,9 @@ static const tw_axes layout_524_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_524 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -18678,11 +20327,11 @@ static const tw_layout layout_524 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_524_axes,
+    .axes = &layout_551_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_525 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -18704,7 +20353,7 @@ static const tw_layout layout_525 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_526_axes = {
+static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_158, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18716,8 +20365,9 @@ static const tw_axes layout_526_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_526 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -18735,11 +20385,11 @@ static const tw_layout layout_526 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_526_axes,
+    .axes = &layout_553_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_527_axes = {
+static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_159, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18751,8 +20401,9 @@ static const tw_axes layout_527_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_527 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -18770,11 +20421,11 @@ static const tw_layout layout_527 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_527_axes,
+    .axes = &layout_554_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_528 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -18796,7 +20447,7 @@ static const tw_layout layout_528 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_529_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_160, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18808,8 +20459,9 @@ static const tw_axes layout_529_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_529 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -18827,11 +20479,11 @@ static const tw_layout layout_529 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_529_axes,
+    .axes = &layout_556_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_557 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -18853,7 +20505,7 @@ static const tw_layout layout_530 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_531 = {
+static const tw_layout layout_558 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -18875,7 +20527,7 @@ static const tw_layout layout_531 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_559_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_161, 4, 1, 0, axes_78, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18887,8 +20539,9 @@ static const tw_axes layout_532_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_559 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18906,11 +20559,11 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_559_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_533 = {
+static const tw_layout layout_560 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -18932,7 +20585,7 @@ static const tw_layout layout_533 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_534 = {
+static const tw_layout layout_561 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -18954,7 +20607,7 @@ static const tw_layout layout_534 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_535_axes = {
+static const tw_axes layout_562_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_247, 5, 1, 0, axes_221, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18966,8 +20619,9 @@ static const tw_axes layout_535_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_535 = {
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -18985,11 +20639,11 @@ static const tw_layout layout_535 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_535_axes,
+    .axes = &layout_562_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_536_axes = {
+static const tw_axes layout_563_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_252, 5, 1, 0, axes_246, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19001,8 +20655,9 @@ static const tw_axes layout_536_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_536 = {
+static const tw_layout layout_563 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19020,11 +20675,11 @@ static const tw_layout layout_536 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_536_axes,
+    .axes = &layout_563_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_537 = {
+static const tw_layout layout_564 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -19046,7 +20701,7 @@ static const tw_layout layout_537 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_538_axes = {
+static const tw_axes layout_565_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_253, 4, 1, 0, axes_254, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19058,8 +20713,9 @@ static const tw_axes layout_538_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_538 = {
+static const tw_layout layout_565 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19077,11 +20733,11 @@ static const tw_layout layout_538 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_538_axes,
+    .axes = &layout_565_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_539 = {
+static const tw_layout layout_566 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -19103,7 +20759,7 @@ static const tw_layout layout_539 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_540_axes = {
+static const tw_axes layout_567_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_255, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19115,8 +20771,9 @@ static const tw_axes layout_540_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_540 = {
+static const tw_layout layout_567 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19134,11 +20791,11 @@ static const tw_layout layout_540 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_540_axes,
+    .axes = &layout_567_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_541 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -19160,7 +20817,7 @@ static const tw_layout layout_541 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_542 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -19182,7 +20839,7 @@ static const tw_layout layout_542 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_543_axes = {
+static const tw_axes layout_570_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_162, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19194,8 +20851,9 @@ static const tw_axes layout_543_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_543 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -19213,11 +20871,11 @@ static const tw_layout layout_543 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_543_axes,
+    .axes = &layout_570_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_544 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -19239,7 +20897,7 @@ static const tw_layout layout_544 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_545_axes = {
+static const tw_axes layout_572_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_163, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19251,8 +20909,9 @@ static const tw_axes layout_545_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_545 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -19270,11 +20929,11 @@ static const tw_layout layout_545 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_545_axes,
+    .axes = &layout_572_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_546 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -19296,7 +20955,7 @@ static const tw_layout layout_546 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_547 = {
+static const tw_layout layout_574 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -19318,7 +20977,7 @@ static const tw_layout layout_547 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_548_axes = {
+static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_164, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19330,8 +20989,9 @@ static const tw_axes layout_548_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_548 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -19349,11 +21009,11 @@ static const tw_layout layout_548 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_548_axes,
+    .axes = &layout_575_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_549 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -19375,7 +21035,7 @@ static const tw_layout layout_549 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_550_axes = {
+static const tw_axes layout_577_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19387,8 +21047,9 @@ static const tw_axes layout_550_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_550 = {
+static const tw_layout layout_577 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -19406,11 +21067,11 @@ static const tw_layout layout_550 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_550_axes,
+    .axes = &layout_577_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_551 = {
+static const tw_layout layout_578 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -19432,7 +21093,7 @@ static const tw_layout layout_551 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_552 = {
+static const tw_layout layout_579 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -19454,7 +21115,7 @@ static const tw_layout layout_552 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_256, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19466,8 +21127,9 @@ static const tw_axes layout_553_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_580 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -19485,11 +21147,11 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_580_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_554 = {
+static const tw_layout layout_581 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -19511,7 +21173,7 @@ static const tw_layout layout_554 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_555 = {
+static const tw_layout layout_582 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -19533,7 +21195,7 @@ static const tw_layout layout_555 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_556_axes = {
+static const tw_axes layout_583_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_257, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19545,8 +21207,9 @@ static const tw_axes layout_556_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_556 = {
+static const tw_layout layout_583 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19564,11 +21227,11 @@ static const tw_layout layout_556 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_556_axes,
+    .axes = &layout_583_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_557_axes = {
+static const tw_axes layout_584_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_258, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19580,8 +21243,9 @@ static const tw_axes layout_557_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
 };
-static const tw_layout layout_557 = {
+static const tw_layout layout_584 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -19599,7 +21263,7 @@ static const tw_layout layout_557 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_557_axes,
+    .axes = &layout_584_axes,
     .type = TW_S8,
 };
 
@@ -47442,6 +49106,249 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_bf16_qsi8d32p8x8_qai8c32p4x8_8x4_neon_i8mm_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:10:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_374,
+        .rhs = &layout_375,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0xcbac2e1ecd353185),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:12:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_374,
+        .rhs = &layout_376,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 9,
+        .macs_per_cycle = 15.2,
+        .content_hash = UINT64_C(0xdf389b46b7875da2),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_377,
+        .rhs = &layout_376,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 24.6,
+        .content_hash = UINT64_C(0x1c5af4acb2d8fbb7),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_374,
+        .rhs = &layout_376,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 10,
+        .macs_per_cycle = 19.7,
+        .content_hash = UINT64_C(0xfc0a0acfb70bee1d),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p16x4_1x8_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:18:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_377,
+        .rhs = &layout_376,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 33.0,
+        .content_hash = UINT64_C(0xd25f3dd0c28d5c80),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:20:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_374,
+        .rhs = &layout_378,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 2,
+        .vector_registers = 20,
+        .macs_per_cycle = 41.8,
+        .content_hash = UINT64_C(0x8a12a7706067b80d),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:22:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_377,
+        .rhs = &layout_378,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 66.1,
+        .content_hash = UINT64_C(0x9aa77190fb6b1a74),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8x4_1x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:24:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8x4_1x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_374,
+        .rhs = &layout_379,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 18,
+        .macs_per_cycle = 4.3,
+        .content_hash = UINT64_C(0xc2df250b3963df12),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi2k16p8x4_1x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmi2k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml:26:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_377,
+        .rhs = &layout_379,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 7.4,
+        .content_hash = UINT64_C(0x73fac84cb3b297ab),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmi2k16p8x4_4x8_neon_dotprod_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar",
         .family = "matmul_clamp_f32_qsi8d32p_qmi4c32p",
         .isa = "scalar",
@@ -47451,7 +49358,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_291,
-        .rhs = &layout_374,
+        .rhs = &layout_380,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -47478,7 +49385,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_291,
-        .rhs = &layout_375,
+        .rhs = &layout_381,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47505,7 +49412,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_291,
-        .rhs = &layout_375,
+        .rhs = &layout_381,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47532,7 +49439,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_295,
-        .rhs = &layout_375,
+        .rhs = &layout_381,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47559,7 +49466,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_291,
-        .rhs = &layout_375,
+        .rhs = &layout_381,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47586,7 +49493,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_296,
-        .rhs = &layout_375,
+        .rhs = &layout_381,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -47613,7 +49520,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_291,
-        .rhs = &layout_376,
+        .rhs = &layout_382,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -47640,7 +49547,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_291,
-        .rhs = &layout_376,
+        .rhs = &layout_382,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -47667,7 +49574,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_296,
-        .rhs = &layout_376,
+        .rhs = &layout_382,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -47694,7 +49601,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_300,
-        .rhs = &layout_377,
+        .rhs = &layout_383,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47721,7 +49628,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_301,
-        .rhs = &layout_377,
+        .rhs = &layout_383,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -47748,7 +49655,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_308,
-        .rhs = &layout_378,
+        .rhs = &layout_384,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47775,7 +49682,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_324,
-        .rhs = &layout_378,
+        .rhs = &layout_384,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -47802,7 +49709,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_291,
-        .rhs = &layout_379,
+        .rhs = &layout_385,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -47829,7 +49736,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_291,
-        .rhs = &layout_380,
+        .rhs = &layout_386,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47856,7 +49763,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_296,
-        .rhs = &layout_380,
+        .rhs = &layout_386,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -47883,7 +49790,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_291,
-        .rhs = &layout_380,
+        .rhs = &layout_386,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -47910,7 +49817,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_296,
-        .rhs = &layout_380,
+        .rhs = &layout_386,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -47937,7 +49844,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_291,
-        .rhs = &layout_381,
+        .rhs = &layout_387,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -47964,7 +49871,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_296,
-        .rhs = &layout_381,
+        .rhs = &layout_387,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -47991,7 +49898,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi4k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_300,
-        .rhs = &layout_382,
+        .rhs = &layout_388,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48018,7 +49925,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi4k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_301,
-        .rhs = &layout_382,
+        .rhs = &layout_388,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48045,7 +49952,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi4k32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_308,
-        .rhs = &layout_383,
+        .rhs = &layout_389,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48072,7 +49979,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi4k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_324,
-        .rhs = &layout_383,
+        .rhs = &layout_389,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48099,7 +50006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_291,
-        .rhs = &layout_384,
+        .rhs = &layout_390,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48126,7 +50033,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_291,
-        .rhs = &layout_385,
+        .rhs = &layout_391,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48153,7 +50060,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_295,
-        .rhs = &layout_385,
+        .rhs = &layout_391,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48180,7 +50087,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_291,
-        .rhs = &layout_385,
+        .rhs = &layout_391,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48207,7 +50114,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_296,
-        .rhs = &layout_385,
+        .rhs = &layout_391,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48234,7 +50141,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_291,
-        .rhs = &layout_386,
+        .rhs = &layout_392,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48261,7 +50168,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_296,
-        .rhs = &layout_386,
+        .rhs = &layout_392,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48288,7 +50195,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_291,
-        .rhs = &layout_387,
+        .rhs = &layout_393,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48315,7 +50222,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_296,
-        .rhs = &layout_387,
+        .rhs = &layout_393,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48342,7 +50249,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_328,
-        .rhs = &layout_388,
+        .rhs = &layout_394,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48368,8 +50275,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5c32p.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_389,
-        .rhs = &layout_388,
+        .lhs = &layout_395,
+        .rhs = &layout_394,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48396,7 +50303,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_291,
-        .rhs = &layout_390,
+        .rhs = &layout_396,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48423,7 +50330,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x8_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_291,
-        .rhs = &layout_391,
+        .rhs = &layout_397,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48450,7 +50357,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmi5k32p8x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_295,
-        .rhs = &layout_391,
+        .rhs = &layout_397,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48477,7 +50384,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_291,
-        .rhs = &layout_392,
+        .rhs = &layout_398,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48504,7 +50411,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_296,
-        .rhs = &layout_392,
+        .rhs = &layout_398,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48531,7 +50438,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_291,
-        .rhs = &layout_393,
+        .rhs = &layout_399,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48558,7 +50465,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_296,
-        .rhs = &layout_393,
+        .rhs = &layout_399,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -48585,7 +50492,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmi5k32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_291,
-        .rhs = &layout_391,
+        .rhs = &layout_397,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -48612,7 +50519,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmi5k32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_296,
-        .rhs = &layout_391,
+        .rhs = &layout_397,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48639,7 +50546,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmi5k32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_328,
-        .rhs = &layout_394,
+        .rhs = &layout_400,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -48665,8 +50572,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qmi5k32p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_389,
-        .rhs = &layout_394,
+        .lhs = &layout_395,
+        .rhs = &layout_400,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -48682,6 +50589,1086 @@ const tw_kernel tw_generated_kernels[] = {
         .dst = TW_F32,
         .accumulate = 0,
         .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmi5k32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:10:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_401,
+        .rhs = &layout_402,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0xd29ff5fc1367703c),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:12:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_401,
+        .rhs = &layout_403,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 14,
+        .macs_per_cycle = 22.3,
+        .content_hash = UINT64_C(0xe03ca89840275bbe),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_404,
+        .rhs = &layout_403,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 29.3,
+        .content_hash = UINT64_C(0xac38b122771b8716),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qmx4c32p16x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_401,
+        .rhs = &layout_403,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 11,
+        .macs_per_cycle = 28.4,
+        .content_hash = UINT64_C(0x1adae68050a96cac),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:18:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_405,
+        .rhs = &layout_403,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 45.5,
+        .content_hash = UINT64_C(0x0742bf7b4938781c),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:20:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_401,
+        .rhs = &layout_406,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 13,
+        .macs_per_cycle = 56.1,
+        .content_hash = UINT64_C(0x67c62962f18bb72d),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p64x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p64x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:22:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p64x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_405,
+        .rhs = &layout_406,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 99.9,
+        .content_hash = UINT64_C(0x84eb49175cc3a48b),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p64x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:24:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_407,
+        .rhs = &layout_408,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 20,
+        .macs_per_cycle = 7.3,
+        .content_hash = UINT64_C(0x575ececd617edbd5),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qmx4c32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:26:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_409,
+        .rhs = &layout_408,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 13.3,
+        .content_hash = UINT64_C(0x944122a41b44236e),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qmx4c32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qmx4c32p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:28:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qmx4c32p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_410,
+        .rhs = &layout_411,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 17,
+        .macs_per_cycle = 6.6,
+        .content_hash = UINT64_C(0x3a1e8b2c27841c9b),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qmx4c32p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qmx4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml:30:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_412,
+        .rhs = &layout_411,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 21.6,
+        .content_hash = UINT64_C(0xa4d8b66bdb4c3453),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qmx4c32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:10:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_331,
+        .rhs = &layout_413,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 22,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0xc4b013b9e5c400e9),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:12:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_335,
+        .rhs = &layout_414,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 14,
+        .macs_per_cycle = 14.2,
+        .content_hash = UINT64_C(0xbf21622281d44ec1),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qnl4c32p16x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qnl4c32p16x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_339,
+        .rhs = &layout_414,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 11,
+        .macs_per_cycle = 18.0,
+        .content_hash = UINT64_C(0x6e8f3234c78a4273),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qnl4c32p16x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_331,
+        .rhs = &layout_414,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 11,
+        .macs_per_cycle = 32.0,
+        .content_hash = UINT64_C(0x7a73a50f843f5547),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:18:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_340,
+        .rhs = &layout_414,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 45.5,
+        .content_hash = UINT64_C(0xbfa1639d549783f1),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:20:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_331,
+        .rhs = &layout_415,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 13,
+        .macs_per_cycle = 62.1,
+        .content_hash = UINT64_C(0x834cbeef577c2227),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:22:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_340,
+        .rhs = &layout_415,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 102.4,
+        .content_hash = UINT64_C(0xf2fb8d35543e65e1),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:24:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_407,
+        .rhs = &layout_416,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 20,
+        .macs_per_cycle = 8.0,
+        .content_hash = UINT64_C(0xfc09f026a13201b4),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4c32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:26:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_409,
+        .rhs = &layout_416,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 13.8,
+        .content_hash = UINT64_C(0x618df5ce7c6d9f10),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4c32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qnl4c32p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:28:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qnl4c32p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_410,
+        .rhs = &layout_417,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 17,
+        .macs_per_cycle = 7.1,
+        .content_hash = UINT64_C(0xb708589237b11d69),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qnl4c32p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml:30:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_412,
+        .rhs = &layout_417,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 28,
+        .macs_per_cycle = 22.3,
+        .content_hash = UINT64_C(0x6bc77373a7af3053),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4c32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:9:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_331,
+        .rhs = &layout_418,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 26,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0xa31819424ef4e767),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:11:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_335,
+        .rhs = &layout_419,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 13.8,
+        .content_hash = UINT64_C(0x0062822c113c0bef),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p2x4_qnl4k32p16x4_2x8_avx2_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:13:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qnl4k32p16x4_2x8_avx2_far_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_339,
+        .rhs = &layout_419,
+        .tile_m = 2,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 12,
+        .macs_per_cycle = 18.0,
+        .content_hash = UINT64_C(0x9115e1fa4f3fba82),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p2x4_qnl4k32p16x4_2x8_avx2_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:15:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_331,
+        .rhs = &layout_419,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 13,
+        .macs_per_cycle = 30.1,
+        .content_hash = UINT64_C(0xb6090decb7623673),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p16x4_4x8_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:17:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p16x4_4x8_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_340,
+        .rhs = &layout_419,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 45.5,
+        .content_hash = UINT64_C(0xb8f629ff6b056458),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p16x4_4x8_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:19:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_331,
+        .rhs = &layout_420,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 2,
+        .vector_registers = 15,
+        .macs_per_cycle = 58.5,
+        .content_hash = UINT64_C(0xc2f0f718ef6e7b3c),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:21:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_340,
+        .rhs = &layout_420,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 99.9,
+        .content_hash = UINT64_C(0x2c5f2c12a138bbc7),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:23:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_407,
+        .rhs = &layout_421,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 24,
+        .macs_per_cycle = 7.3,
+        .content_hash = UINT64_C(0x3c4745a5985335cc),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qnl4k32p8x4_1x16_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:25:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_409,
+        .rhs = &layout_421,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 13.3,
+        .content_hash = UINT64_C(0xe6f4541a51ac81b8),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qnl4k32p8x4_4x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qnl4k32p4x8_1x8_neon_i8mm_dot_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:27:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qnl4k32p4x8_1x8_neon_i8mm_dot_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_410,
+        .rhs = &layout_422,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 19,
+        .macs_per_cycle = 6.6,
+        .content_hash = UINT64_C(0xa73bf654e6272f1f),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qnl4k32p4x8_1x8_neon_i8mm_dot_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qnl4k32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml:29:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_412,
+        .rhs = &layout_422,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 29,
+        .macs_per_cycle = 21.6,
+        .content_hash = UINT64_C(0x98b9d367de24071b),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p8x8_qnl4k32p4x8_8x4_neon_i8mm_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "scalar",
+        .printer = "intrinsics",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:10:5",
+        .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar,
+        .features = 0,
+        .lhs = &layout_423,
+        .rhs = &layout_424,
+        .tile_m = 1,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 32,
+        .macs_per_cycle = 0.0,
+        .content_hash = UINT64_C(0xdcffe4a1026a095d),
+        .spills = "gcc, clang",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p4x4_1x4_scalar",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "avx2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:12:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx2_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .lhs = &layout_423,
+        .rhs = &layout_425,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 15.1,
+        .content_hash = UINT64_C(0xbb284b11dc4f6a48),
+        .spills = "none",
+        .core = "zen4",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx_vnni_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "avx_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:14:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx_vnni_near_asm),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .lhs = &layout_423,
+        .rhs = &layout_425,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 18.0,
+        .content_hash = UINT64_C(0x46a93c8e202069e0),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p16x4_1x16_avx_vnni_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_1x32_avx512_vnni_a2_near_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:16:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_1x32_avx512_vnni_a2_near_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_423,
+        .rhs = &layout_426,
+        .tile_m = 1,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 2,
+        .vector_registers = 20,
+        .macs_per_cycle = 34.7,
+        .content_hash = UINT64_C(0xaa6e2e2b35c26c6b),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p32x4_1x32_avx512_vnni_a2_near_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p32x4_4x32_avx512_vnni_far_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "avx512_vnni",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:18:5",
+        .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p32x4_4x32_avx512_vnni_far_asm),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .lhs = &layout_427,
+        .rhs = &layout_426,
+        .tile_m = 4,
+        .tile_n = 32,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 81.9,
+        .content_hash = UINT64_C(0x67a76a500dcc7c65),
+        .spills = "none",
+        .core = "zen5",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p32x4_4x32_avx512_vnni_far_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8x4_1x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:20:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8x4_1x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_423,
+        .rhs = &layout_428,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 18,
+        .macs_per_cycle = 3.9,
+        .content_hash = UINT64_C(0x70cd2b5a3d9a506b),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi3k16p8x4_1x8_neon_dotprod_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi3k16p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml:22:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_427,
+        .rhs = &layout_428,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 16,
+        .accumulators = 1,
+        .vector_registers = 30,
+        .macs_per_cycle = 8.2,
+        .content_hash = UINT64_C(0x430518eb4c084b3c),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi3k16p8x4_4x8_neon_dotprod_asm",
     },
     {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar",
@@ -51581,7 +54568,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_429,
         .rhs = &layout_240,
         .tile_m = 0,
         .tile_n = 0,
@@ -51608,7 +54595,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_429,
         .rhs = &layout_241,
         .tile_m = 0,
         .tile_n = 0,
@@ -51635,7 +54622,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:216:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_429,
         .rhs = &layout_242,
         .tile_m = 0,
         .tile_n = 0,
@@ -51662,7 +54649,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
+        .lhs = &layout_430,
         .rhs = &layout_243,
         .tile_m = 0,
         .tile_n = 0,
@@ -51689,7 +54676,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
+        .lhs = &layout_430,
         .rhs = &layout_244,
         .tile_m = 0,
         .tile_n = 0,
@@ -51716,7 +54703,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
+        .lhs = &layout_430,
         .rhs = &layout_245,
         .tile_m = 0,
         .tile_n = 0,
@@ -51743,7 +54730,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_397,
+        .lhs = &layout_431,
         .rhs = &layout_246,
         .tile_m = 0,
         .tile_n = 0,
@@ -51770,7 +54757,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_397,
+        .lhs = &layout_431,
         .rhs = &layout_247,
         .tile_m = 0,
         .tile_n = 0,
@@ -51797,7 +54784,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_397,
+        .lhs = &layout_431,
         .rhs = &layout_248,
         .tile_m = 0,
         .tile_n = 0,
@@ -51824,7 +54811,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_398,
+        .lhs = &layout_432,
         .rhs = &layout_249,
         .tile_m = 0,
         .tile_n = 0,
@@ -51851,7 +54838,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_398,
+        .lhs = &layout_432,
         .rhs = &layout_250,
         .tile_m = 0,
         .tile_n = 0,
@@ -51878,7 +54865,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:224:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_398,
+        .lhs = &layout_432,
         .rhs = &layout_251,
         .tile_m = 0,
         .tile_n = 0,
@@ -52256,7 +55243,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_429,
         .rhs = &layout_240,
         .tile_m = 0,
         .tile_n = 0,
@@ -52580,7 +55567,7 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
+        .lhs = &layout_429,
         .rhs = &layout_240,
         .tile_m = 0,
         .tile_n = 0,
@@ -52607,8 +55594,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_399,
-        .rhs = &layout_400,
+        .lhs = &layout_401,
+        .rhs = &layout_433,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52634,8 +55621,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_399,
-        .rhs = &layout_401,
+        .lhs = &layout_401,
+        .rhs = &layout_434,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52661,8 +55648,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_402,
-        .rhs = &layout_401,
+        .lhs = &layout_404,
+        .rhs = &layout_434,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52688,8 +55675,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_399,
-        .rhs = &layout_401,
+        .lhs = &layout_401,
+        .rhs = &layout_434,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52715,8 +55702,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_403,
-        .rhs = &layout_401,
+        .lhs = &layout_405,
+        .rhs = &layout_434,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52742,8 +55729,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_399,
-        .rhs = &layout_404,
+        .lhs = &layout_401,
+        .rhs = &layout_435,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52769,8 +55756,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_403,
-        .rhs = &layout_404,
+        .lhs = &layout_405,
+        .rhs = &layout_435,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -52796,8 +55783,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_399,
-        .rhs = &layout_405,
+        .lhs = &layout_401,
+        .rhs = &layout_436,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52823,8 +55810,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_403,
-        .rhs = &layout_405,
+        .lhs = &layout_405,
+        .rhs = &layout_436,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52850,8 +55837,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_406,
-        .rhs = &layout_407,
+        .lhs = &layout_437,
+        .rhs = &layout_438,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52877,8 +55864,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_408,
-        .rhs = &layout_407,
+        .lhs = &layout_439,
+        .rhs = &layout_438,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52904,8 +55891,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_409,
-        .rhs = &layout_410,
+        .lhs = &layout_440,
+        .rhs = &layout_441,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -52931,8 +55918,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_409,
-        .rhs = &layout_411,
+        .lhs = &layout_440,
+        .rhs = &layout_442,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -52958,8 +55945,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_412,
-        .rhs = &layout_411,
+        .lhs = &layout_443,
+        .rhs = &layout_442,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -52985,8 +55972,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_409,
-        .rhs = &layout_411,
+        .lhs = &layout_440,
+        .rhs = &layout_442,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53012,8 +55999,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_413,
-        .rhs = &layout_411,
+        .lhs = &layout_444,
+        .rhs = &layout_442,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53039,8 +56026,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_409,
-        .rhs = &layout_414,
+        .lhs = &layout_440,
+        .rhs = &layout_445,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53066,8 +56053,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_413,
-        .rhs = &layout_414,
+        .lhs = &layout_444,
+        .rhs = &layout_445,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53093,8 +56080,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_409,
-        .rhs = &layout_415,
+        .lhs = &layout_440,
+        .rhs = &layout_446,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53120,8 +56107,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_413,
-        .rhs = &layout_415,
+        .lhs = &layout_444,
+        .rhs = &layout_446,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53147,8 +56134,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_416,
-        .rhs = &layout_417,
+        .lhs = &layout_447,
+        .rhs = &layout_448,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53174,8 +56161,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_418,
-        .rhs = &layout_417,
+        .lhs = &layout_449,
+        .rhs = &layout_448,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53202,7 +56189,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_419,
+        .rhs = &layout_450,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53229,7 +56216,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53256,7 +56243,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53283,7 +56270,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_339,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53310,7 +56297,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_331,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53337,7 +56324,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_331,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53363,8 +56350,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_452,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53390,8 +56377,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_452,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53418,7 +56405,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53445,7 +56432,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53472,7 +56459,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53499,7 +56486,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -53525,8 +56512,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_423,
-        .rhs = &layout_424,
+        .lhs = &layout_407,
+        .rhs = &layout_454,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53552,8 +56539,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:75:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_423,
-        .rhs = &layout_424,
+        .lhs = &layout_407,
+        .rhs = &layout_454,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53579,8 +56566,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_425,
-        .rhs = &layout_424,
+        .lhs = &layout_409,
+        .rhs = &layout_454,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53606,8 +56593,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:83:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_425,
-        .rhs = &layout_424,
+        .lhs = &layout_409,
+        .rhs = &layout_454,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -53633,8 +56620,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_427,
+        .lhs = &layout_410,
+        .rhs = &layout_455,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53660,8 +56647,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:92:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_427,
+        .lhs = &layout_410,
+        .rhs = &layout_455,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -53687,8 +56674,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_428,
-        .rhs = &layout_427,
+        .lhs = &layout_412,
+        .rhs = &layout_455,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53714,8 +56701,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:100:5",
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_428,
-        .rhs = &layout_427,
+        .lhs = &layout_412,
+        .rhs = &layout_455,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53741,8 +56728,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:110:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_429,
+        .lhs = &layout_429,
+        .rhs = &layout_456,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53768,8 +56755,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_430,
+        .lhs = &layout_410,
+        .rhs = &layout_457,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -53795,8 +56782,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_431,
-        .rhs = &layout_430,
+        .lhs = &layout_458,
+        .rhs = &layout_457,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -53823,7 +56810,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_432,
+        .rhs = &layout_459,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53850,7 +56837,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_433,
+        .rhs = &layout_460,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53877,7 +56864,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_434,
+        .rhs = &layout_461,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53904,7 +56891,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_435,
+        .rhs = &layout_462,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53931,7 +56918,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_332,
-        .rhs = &layout_436,
+        .rhs = &layout_463,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53958,7 +56945,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_437,
+        .rhs = &layout_464,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -53985,7 +56972,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_438,
+        .rhs = &layout_465,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54012,7 +56999,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_333,
-        .rhs = &layout_439,
+        .rhs = &layout_466,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54039,7 +57026,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_334,
-        .rhs = &layout_440,
+        .rhs = &layout_467,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54066,7 +57053,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_334,
-        .rhs = &layout_441,
+        .rhs = &layout_468,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54093,7 +57080,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_334,
-        .rhs = &layout_442,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -54120,7 +57107,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_443,
+        .rhs = &layout_470,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54147,7 +57134,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_444,
+        .rhs = &layout_471,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54174,7 +57161,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_445,
+        .rhs = &layout_472,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54201,7 +57188,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_446,
+        .rhs = &layout_473,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54228,7 +57215,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_336,
-        .rhs = &layout_447,
+        .rhs = &layout_474,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54255,7 +57242,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_448,
+        .rhs = &layout_475,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54282,7 +57269,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_449,
+        .rhs = &layout_476,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54309,7 +57296,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
-        .rhs = &layout_450,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54336,7 +57323,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_451,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54363,7 +57350,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_452,
+        .rhs = &layout_479,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54390,7 +57377,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_338,
-        .rhs = &layout_453,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54417,7 +57404,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_339,
-        .rhs = &layout_443,
+        .rhs = &layout_470,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54444,7 +57431,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_339,
-        .rhs = &layout_444,
+        .rhs = &layout_471,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54470,8 +57457,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_454,
-        .rhs = &layout_445,
+        .lhs = &layout_481,
+        .rhs = &layout_472,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54497,8 +57484,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_454,
-        .rhs = &layout_446,
+        .lhs = &layout_481,
+        .rhs = &layout_473,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54524,8 +57511,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_454,
-        .rhs = &layout_447,
+        .lhs = &layout_481,
+        .rhs = &layout_474,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54551,8 +57538,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_455,
-        .rhs = &layout_448,
+        .lhs = &layout_482,
+        .rhs = &layout_475,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54578,8 +57565,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_455,
-        .rhs = &layout_449,
+        .lhs = &layout_482,
+        .rhs = &layout_476,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54605,8 +57592,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_455,
-        .rhs = &layout_450,
+        .lhs = &layout_482,
+        .rhs = &layout_477,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54632,8 +57619,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_456,
-        .rhs = &layout_451,
+        .lhs = &layout_483,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54659,8 +57646,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_456,
-        .rhs = &layout_452,
+        .lhs = &layout_483,
+        .rhs = &layout_479,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54686,8 +57673,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_456,
-        .rhs = &layout_453,
+        .lhs = &layout_483,
+        .rhs = &layout_480,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -54714,7 +57701,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_457,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54741,7 +57728,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_458,
+        .rhs = &layout_485,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54768,7 +57755,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_459,
+        .rhs = &layout_486,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54795,7 +57782,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_460,
+        .rhs = &layout_487,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54822,7 +57809,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_332,
-        .rhs = &layout_461,
+        .rhs = &layout_488,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54849,7 +57836,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_462,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54876,7 +57863,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_463,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54903,7 +57890,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_333,
-        .rhs = &layout_464,
+        .rhs = &layout_491,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54930,7 +57917,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_334,
-        .rhs = &layout_465,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54957,7 +57944,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_334,
-        .rhs = &layout_466,
+        .rhs = &layout_493,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -54984,7 +57971,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_334,
-        .rhs = &layout_467,
+        .rhs = &layout_494,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55011,7 +57998,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_457,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55038,7 +58025,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_458,
+        .rhs = &layout_485,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55065,7 +58052,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_459,
+        .rhs = &layout_486,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55092,7 +58079,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_460,
+        .rhs = &layout_487,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55119,7 +58106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_341,
-        .rhs = &layout_461,
+        .rhs = &layout_488,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55146,7 +58133,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_462,
+        .rhs = &layout_489,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55173,7 +58160,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_463,
+        .rhs = &layout_490,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55200,7 +58187,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
-        .rhs = &layout_464,
+        .rhs = &layout_491,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55227,7 +58214,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_343,
-        .rhs = &layout_465,
+        .rhs = &layout_492,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55254,7 +58241,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_343,
-        .rhs = &layout_466,
+        .rhs = &layout_493,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55281,7 +58268,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_343,
-        .rhs = &layout_467,
+        .rhs = &layout_494,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -55307,8 +58294,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_423,
-        .rhs = &layout_468,
+        .lhs = &layout_407,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55334,8 +58321,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:178:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_423,
-        .rhs = &layout_469,
+        .lhs = &layout_407,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55361,8 +58348,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_470,
-        .rhs = &layout_471,
+        .lhs = &layout_497,
+        .rhs = &layout_498,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55388,8 +58375,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_470,
-        .rhs = &layout_472,
+        .lhs = &layout_497,
+        .rhs = &layout_499,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55415,8 +58402,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_470,
-        .rhs = &layout_473,
+        .lhs = &layout_497,
+        .rhs = &layout_500,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55442,8 +58429,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_475,
+        .lhs = &layout_501,
+        .rhs = &layout_502,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55469,8 +58456,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_476,
+        .lhs = &layout_501,
+        .rhs = &layout_503,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55496,8 +58483,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_474,
-        .rhs = &layout_477,
+        .lhs = &layout_501,
+        .rhs = &layout_504,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55523,8 +58510,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_478,
-        .rhs = &layout_479,
+        .lhs = &layout_505,
+        .rhs = &layout_506,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55550,8 +58537,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_478,
-        .rhs = &layout_480,
+        .lhs = &layout_505,
+        .rhs = &layout_507,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55577,8 +58564,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_478,
-        .rhs = &layout_481,
+        .lhs = &layout_505,
+        .rhs = &layout_508,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55604,8 +58591,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_425,
-        .rhs = &layout_468,
+        .lhs = &layout_409,
+        .rhs = &layout_495,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55631,8 +58618,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:182:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_425,
-        .rhs = &layout_469,
+        .lhs = &layout_409,
+        .rhs = &layout_496,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55658,8 +58645,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_482,
-        .rhs = &layout_471,
+        .lhs = &layout_509,
+        .rhs = &layout_498,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55685,8 +58672,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_482,
-        .rhs = &layout_472,
+        .lhs = &layout_509,
+        .rhs = &layout_499,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55712,8 +58699,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_482,
-        .rhs = &layout_473,
+        .lhs = &layout_509,
+        .rhs = &layout_500,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55739,8 +58726,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_483,
-        .rhs = &layout_475,
+        .lhs = &layout_510,
+        .rhs = &layout_502,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55766,8 +58753,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_483,
-        .rhs = &layout_476,
+        .lhs = &layout_510,
+        .rhs = &layout_503,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55793,8 +58780,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_483,
-        .rhs = &layout_477,
+        .lhs = &layout_510,
+        .rhs = &layout_504,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55820,8 +58807,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_484,
-        .rhs = &layout_479,
+        .lhs = &layout_511,
+        .rhs = &layout_506,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55847,8 +58834,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_484,
-        .rhs = &layout_480,
+        .lhs = &layout_511,
+        .rhs = &layout_507,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55874,8 +58861,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_484,
-        .rhs = &layout_481,
+        .lhs = &layout_511,
+        .rhs = &layout_508,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -55901,8 +58888,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_485,
+        .lhs = &layout_410,
+        .rhs = &layout_512,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55928,8 +58915,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:186:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_486,
+        .lhs = &layout_410,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55955,8 +58942,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_487,
-        .rhs = &layout_488,
+        .lhs = &layout_514,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -55982,8 +58969,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_487,
-        .rhs = &layout_489,
+        .lhs = &layout_514,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56009,8 +58996,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_487,
-        .rhs = &layout_490,
+        .lhs = &layout_514,
+        .rhs = &layout_517,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56036,8 +59023,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_492,
+        .lhs = &layout_518,
+        .rhs = &layout_519,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56063,8 +59050,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_493,
+        .lhs = &layout_518,
+        .rhs = &layout_520,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56090,8 +59077,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_491,
-        .rhs = &layout_494,
+        .lhs = &layout_518,
+        .rhs = &layout_521,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56117,8 +59104,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_495,
-        .rhs = &layout_496,
+        .lhs = &layout_522,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56144,8 +59131,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_495,
-        .rhs = &layout_497,
+        .lhs = &layout_522,
+        .rhs = &layout_524,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56171,8 +59158,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_495,
-        .rhs = &layout_498,
+        .lhs = &layout_522,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56198,8 +59185,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_428,
-        .rhs = &layout_485,
+        .lhs = &layout_412,
+        .rhs = &layout_512,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56225,8 +59212,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:190:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_428,
-        .rhs = &layout_486,
+        .lhs = &layout_412,
+        .rhs = &layout_513,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56252,8 +59239,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_499,
-        .rhs = &layout_488,
+        .lhs = &layout_526,
+        .rhs = &layout_515,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56279,8 +59266,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_499,
-        .rhs = &layout_489,
+        .lhs = &layout_526,
+        .rhs = &layout_516,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56306,8 +59293,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_499,
-        .rhs = &layout_490,
+        .lhs = &layout_526,
+        .rhs = &layout_517,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56333,8 +59320,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_500,
-        .rhs = &layout_492,
+        .lhs = &layout_527,
+        .rhs = &layout_519,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56360,8 +59347,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_500,
-        .rhs = &layout_493,
+        .lhs = &layout_527,
+        .rhs = &layout_520,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56387,8 +59374,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_500,
-        .rhs = &layout_494,
+        .lhs = &layout_527,
+        .rhs = &layout_521,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56414,8 +59401,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_501,
-        .rhs = &layout_496,
+        .lhs = &layout_528,
+        .rhs = &layout_523,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56441,8 +59428,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_501,
-        .rhs = &layout_497,
+        .lhs = &layout_528,
+        .rhs = &layout_524,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56468,8 +59455,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_501,
-        .rhs = &layout_498,
+        .lhs = &layout_528,
+        .rhs = &layout_525,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56495,8 +59482,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_502,
+        .lhs = &layout_429,
+        .rhs = &layout_529,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56522,8 +59509,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:194:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_503,
+        .lhs = &layout_429,
+        .rhs = &layout_530,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56549,8 +59536,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
-        .rhs = &layout_504,
+        .lhs = &layout_430,
+        .rhs = &layout_531,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56576,8 +59563,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
-        .rhs = &layout_505,
+        .lhs = &layout_430,
+        .rhs = &layout_532,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56603,8 +59590,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_396,
-        .rhs = &layout_506,
+        .lhs = &layout_430,
+        .rhs = &layout_533,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56630,8 +59617,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_397,
-        .rhs = &layout_507,
+        .lhs = &layout_431,
+        .rhs = &layout_534,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56657,8 +59644,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_397,
-        .rhs = &layout_508,
+        .lhs = &layout_431,
+        .rhs = &layout_535,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56684,8 +59671,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_397,
-        .rhs = &layout_509,
+        .lhs = &layout_431,
+        .rhs = &layout_536,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56711,8 +59698,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_398,
-        .rhs = &layout_510,
+        .lhs = &layout_432,
+        .rhs = &layout_537,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56738,8 +59725,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_398,
-        .rhs = &layout_511,
+        .lhs = &layout_432,
+        .rhs = &layout_538,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56765,8 +59752,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:196:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_398,
-        .rhs = &layout_512,
+        .lhs = &layout_432,
+        .rhs = &layout_539,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56792,8 +59779,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_430,
+        .lhs = &layout_410,
+        .rhs = &layout_457,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -56819,8 +59806,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_431,
-        .rhs = &layout_430,
+        .lhs = &layout_458,
+        .rhs = &layout_457,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -56847,7 +59834,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_419,
+        .rhs = &layout_450,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -56874,7 +59861,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56901,7 +59888,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_331,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56928,7 +59915,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_339,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56954,8 +59941,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_452,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -56982,7 +59969,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57009,7 +59996,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57035,8 +60022,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_423,
-        .rhs = &layout_424,
+        .lhs = &layout_407,
+        .rhs = &layout_454,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57062,8 +60049,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_425,
-        .rhs = &layout_424,
+        .lhs = &layout_409,
+        .rhs = &layout_454,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57089,8 +60076,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_427,
+        .lhs = &layout_410,
+        .rhs = &layout_455,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57116,8 +60103,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_428,
-        .rhs = &layout_427,
+        .lhs = &layout_412,
+        .rhs = &layout_455,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -57143,8 +60130,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_429,
+        .lhs = &layout_429,
+        .rhs = &layout_456,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -57170,8 +60157,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_430,
+        .lhs = &layout_410,
+        .rhs = &layout_457,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -57197,8 +60184,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_431,
-        .rhs = &layout_430,
+        .lhs = &layout_458,
+        .rhs = &layout_457,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -57225,7 +60212,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_331,
-        .rhs = &layout_419,
+        .rhs = &layout_450,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -57252,7 +60239,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_335,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57279,7 +60266,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_331,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57306,7 +60293,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_339,
-        .rhs = &layout_420,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57332,8 +60319,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_421,
-        .rhs = &layout_420,
+        .lhs = &layout_452,
+        .rhs = &layout_451,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57360,7 +60347,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_331,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57387,7 +60374,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_340,
-        .rhs = &layout_422,
+        .rhs = &layout_453,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57413,8 +60400,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:145:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_423,
-        .rhs = &layout_424,
+        .lhs = &layout_407,
+        .rhs = &layout_454,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57440,8 +60427,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:147:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_425,
-        .rhs = &layout_424,
+        .lhs = &layout_409,
+        .rhs = &layout_454,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57467,8 +60454,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:149:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_426,
-        .rhs = &layout_427,
+        .lhs = &layout_410,
+        .rhs = &layout_455,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57494,8 +60481,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:151:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_428,
-        .rhs = &layout_427,
+        .lhs = &layout_412,
+        .rhs = &layout_455,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -57521,8 +60508,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:153:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_395,
-        .rhs = &layout_429,
+        .lhs = &layout_429,
+        .rhs = &layout_456,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -57548,8 +60535,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_513,
-        .rhs = &layout_514,
+        .lhs = &layout_540,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -57575,8 +60562,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_513,
-        .rhs = &layout_515,
+        .lhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57602,8 +60589,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_513,
-        .rhs = &layout_515,
+        .lhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57629,8 +60616,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_516,
-        .rhs = &layout_515,
+        .lhs = &layout_543,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57656,8 +60643,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_516,
-        .rhs = &layout_515,
+        .lhs = &layout_543,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57683,8 +60670,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_513,
-        .rhs = &layout_517,
+        .lhs = &layout_540,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57710,8 +60697,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_513,
-        .rhs = &layout_517,
+        .lhs = &layout_540,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57737,8 +60724,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_516,
-        .rhs = &layout_517,
+        .lhs = &layout_543,
+        .rhs = &layout_544,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57764,8 +60751,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_518,
-        .rhs = &layout_517,
+        .lhs = &layout_545,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57791,8 +60778,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_518,
-        .rhs = &layout_517,
+        .lhs = &layout_545,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57818,8 +60805,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_513,
-        .rhs = &layout_519,
+        .lhs = &layout_540,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57845,8 +60832,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_513,
-        .rhs = &layout_519,
+        .lhs = &layout_540,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57872,8 +60859,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_516,
-        .rhs = &layout_519,
+        .lhs = &layout_543,
+        .rhs = &layout_546,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57899,8 +60886,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_516,
-        .rhs = &layout_519,
+        .lhs = &layout_543,
+        .rhs = &layout_546,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57926,8 +60913,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_516,
-        .rhs = &layout_519,
+        .lhs = &layout_543,
+        .rhs = &layout_546,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57953,8 +60940,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_520,
-        .rhs = &layout_521,
+        .lhs = &layout_547,
+        .rhs = &layout_548,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57980,8 +60967,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_522,
-        .rhs = &layout_521,
+        .lhs = &layout_549,
+        .rhs = &layout_548,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58007,8 +60994,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_522,
-        .rhs = &layout_521,
+        .lhs = &layout_549,
+        .rhs = &layout_548,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58034,8 +61021,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_521,
+        .lhs = &layout_550,
+        .rhs = &layout_548,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58061,8 +61048,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_520,
-        .rhs = &layout_524,
+        .lhs = &layout_547,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -58088,8 +61075,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_524,
+        .lhs = &layout_550,
+        .rhs = &layout_551,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58115,8 +61102,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_525,
-        .rhs = &layout_526,
+        .lhs = &layout_552,
+        .rhs = &layout_553,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58142,8 +61129,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_525,
-        .rhs = &layout_527,
+        .lhs = &layout_552,
+        .rhs = &layout_554,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58169,8 +61156,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_525,
-        .rhs = &layout_527,
+        .lhs = &layout_552,
+        .rhs = &layout_554,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58196,8 +61183,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_528,
-        .rhs = &layout_527,
+        .lhs = &layout_555,
+        .rhs = &layout_554,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58223,8 +61210,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_528,
-        .rhs = &layout_527,
+        .lhs = &layout_555,
+        .rhs = &layout_554,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58250,8 +61237,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_525,
-        .rhs = &layout_529,
+        .lhs = &layout_552,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58277,8 +61264,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_525,
-        .rhs = &layout_529,
+        .lhs = &layout_552,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58304,8 +61291,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_528,
-        .rhs = &layout_529,
+        .lhs = &layout_555,
+        .rhs = &layout_556,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58331,8 +61318,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_528,
-        .rhs = &layout_529,
+        .lhs = &layout_555,
+        .rhs = &layout_556,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58358,8 +61345,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_530,
-        .rhs = &layout_529,
+        .lhs = &layout_557,
+        .rhs = &layout_556,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58385,8 +61372,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_530,
-        .rhs = &layout_529,
+        .lhs = &layout_557,
+        .rhs = &layout_556,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58412,8 +61399,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_531,
-        .rhs = &layout_532,
+        .lhs = &layout_558,
+        .rhs = &layout_559,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58439,8 +61426,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_531,
-        .rhs = &layout_532,
+        .lhs = &layout_558,
+        .rhs = &layout_559,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58466,8 +61453,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_533,
-        .rhs = &layout_532,
+        .lhs = &layout_560,
+        .rhs = &layout_559,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58493,8 +61480,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_533,
-        .rhs = &layout_532,
+        .lhs = &layout_560,
+        .rhs = &layout_559,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58520,8 +61507,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_533,
-        .rhs = &layout_532,
+        .lhs = &layout_560,
+        .rhs = &layout_559,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58547,8 +61534,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_533,
-        .rhs = &layout_532,
+        .lhs = &layout_560,
+        .rhs = &layout_559,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58574,8 +61561,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_534,
-        .rhs = &layout_535,
+        .lhs = &layout_561,
+        .rhs = &layout_562,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58601,8 +61588,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_534,
-        .rhs = &layout_535,
+        .lhs = &layout_561,
+        .rhs = &layout_562,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58628,8 +61615,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_522,
-        .rhs = &layout_535,
+        .lhs = &layout_549,
+        .rhs = &layout_562,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58655,8 +61642,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_522,
-        .rhs = &layout_535,
+        .lhs = &layout_549,
+        .rhs = &layout_562,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58682,8 +61669,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_535,
+        .lhs = &layout_550,
+        .rhs = &layout_562,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58709,8 +61696,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_535,
+        .lhs = &layout_550,
+        .rhs = &layout_562,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58736,8 +61723,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_534,
-        .rhs = &layout_536,
+        .lhs = &layout_561,
+        .rhs = &layout_563,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -58763,8 +61750,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_536,
+        .lhs = &layout_550,
+        .rhs = &layout_563,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58790,8 +61777,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_537,
-        .rhs = &layout_538,
+        .lhs = &layout_564,
+        .rhs = &layout_565,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58817,8 +61804,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_539,
-        .rhs = &layout_540,
+        .lhs = &layout_566,
+        .rhs = &layout_567,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58844,8 +61831,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_541,
-        .rhs = &layout_540,
+        .lhs = &layout_568,
+        .rhs = &layout_567,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -58871,8 +61858,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_542,
-        .rhs = &layout_543,
+        .lhs = &layout_569,
+        .rhs = &layout_570,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58898,8 +61885,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_544,
-        .rhs = &layout_545,
+        .lhs = &layout_571,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58925,8 +61912,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_542,
-        .rhs = &layout_545,
+        .lhs = &layout_569,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58952,8 +61939,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_546,
-        .rhs = &layout_545,
+        .lhs = &layout_573,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58979,8 +61966,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_547,
-        .rhs = &layout_545,
+        .lhs = &layout_574,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59006,8 +61993,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_542,
-        .rhs = &layout_548,
+        .lhs = &layout_569,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59033,8 +62020,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_542,
-        .rhs = &layout_548,
+        .lhs = &layout_569,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59060,8 +62047,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_547,
-        .rhs = &layout_548,
+        .lhs = &layout_574,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59087,8 +62074,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_547,
-        .rhs = &layout_548,
+        .lhs = &layout_574,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59114,8 +62101,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_549,
-        .rhs = &layout_548,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59141,8 +62128,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_549,
-        .rhs = &layout_548,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59168,8 +62155,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_541,
-        .rhs = &layout_550,
+        .lhs = &layout_568,
+        .rhs = &layout_577,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59195,8 +62182,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_541,
-        .rhs = &layout_550,
+        .lhs = &layout_568,
+        .rhs = &layout_577,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59222,8 +62209,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_551,
-        .rhs = &layout_550,
+        .lhs = &layout_578,
+        .rhs = &layout_577,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59249,8 +62236,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_551,
-        .rhs = &layout_550,
+        .lhs = &layout_578,
+        .rhs = &layout_577,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59276,8 +62263,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_551,
-        .rhs = &layout_550,
+        .lhs = &layout_578,
+        .rhs = &layout_577,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59303,8 +62290,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_551,
-        .rhs = &layout_550,
+        .lhs = &layout_578,
+        .rhs = &layout_577,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59330,8 +62317,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_552,
-        .rhs = &layout_553,
+        .lhs = &layout_579,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59357,8 +62344,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_552,
-        .rhs = &layout_553,
+        .lhs = &layout_579,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59384,8 +62371,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_554,
-        .rhs = &layout_553,
+        .lhs = &layout_581,
+        .rhs = &layout_580,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59411,8 +62398,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_554,
-        .rhs = &layout_553,
+        .lhs = &layout_581,
+        .rhs = &layout_580,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59438,8 +62425,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_555,
-        .rhs = &layout_553,
+        .lhs = &layout_582,
+        .rhs = &layout_580,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59465,8 +62452,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_555,
-        .rhs = &layout_553,
+        .lhs = &layout_582,
+        .rhs = &layout_580,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -59492,8 +62479,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_552,
-        .rhs = &layout_556,
+        .lhs = &layout_579,
+        .rhs = &layout_583,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -59519,8 +62506,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_555,
-        .rhs = &layout_556,
+        .lhs = &layout_582,
+        .rhs = &layout_583,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -59546,8 +62533,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_539,
-        .rhs = &layout_557,
+        .lhs = &layout_566,
+        .rhs = &layout_584,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -59573,8 +62560,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_539,
-        .rhs = &layout_557,
+        .lhs = &layout_566,
+        .rhs = &layout_584,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -59600,8 +62587,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_541,
-        .rhs = &layout_557,
+        .lhs = &layout_568,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -59619,7 +62606,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1482;
+const size_t tw_generated_kernel_count = 1531;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -66646,7 +69633,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xf525180502c27c34),
         .vectorized = 0,
     },
@@ -66745,7 +69732,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xc9e492fce6ca54a0),
         .vectorized = 0,
     },
@@ -66844,7 +69831,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0x50a0d484365e0452),
         .vectorized = 0,
     },
@@ -66899,7 +69886,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0x122a78f9a4d43fb8),
         .vectorized = 1,
     },
@@ -66965,7 +69952,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0x67571c98967c65a4),
         .vectorized = 1,
     },
@@ -67031,7 +70018,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
         .vectorized = 1,
     },
@@ -67064,7 +70051,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_402,
+        .layout = &layout_404,
         .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
@@ -67075,7 +70062,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_421,
+        .layout = &layout_452,
         .content_hash = UINT64_C(0x9172ab3b582477c4),
         .vectorized = 1,
     },
@@ -67097,7 +70084,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_402,
+        .layout = &layout_404,
         .content_hash = UINT64_C(0x6924c8612499ac3c),
         .vectorized = 1,
     },
@@ -67108,7 +70095,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_421,
+        .layout = &layout_452,
         .content_hash = UINT64_C(0x6924c8612499ac3c),
         .vectorized = 1,
     },
@@ -67130,7 +70117,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_402,
+        .layout = &layout_404,
         .content_hash = UINT64_C(0xec96fea3d986a6b8),
         .vectorized = 1,
     },
@@ -67141,7 +70128,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_421,
+        .layout = &layout_452,
         .content_hash = UINT64_C(0xec96fea3d986a6b8),
         .vectorized = 1,
     },
@@ -67240,7 +70227,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xdc5affe075649955),
         .vectorized = 1,
     },
@@ -67339,7 +70326,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xef7a94254521d5b7),
         .vectorized = 1,
     },
@@ -67438,7 +70425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0x62d429f2eb84c9c7),
         .vectorized = 1,
     },
@@ -67537,7 +70524,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xc17a571a3a1b530f),
         .vectorized = 1,
     },
@@ -67636,7 +70623,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0x0cf32e0717bdba91),
         .vectorized = 1,
     },
@@ -67735,7 +70722,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xc2a894045c217c35),
         .vectorized = 1,
     },
@@ -67790,7 +70777,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_423,
+        .layout = &layout_407,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -67801,7 +70788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_470,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -67812,7 +70799,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -67823,7 +70810,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_478,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x1267f530a5776495),
         .vectorized = 1,
     },
@@ -67878,7 +70865,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_423,
+        .layout = &layout_407,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -67889,7 +70876,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_470,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -67900,7 +70887,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -67911,7 +70898,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_478,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x15450bfbab5cd4f1),
         .vectorized = 1,
     },
@@ -67966,7 +70953,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_423,
+        .layout = &layout_407,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -67977,7 +70964,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_470,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -67988,7 +70975,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_474,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -67999,7 +70986,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_478,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0xa9adba74773551e1),
         .vectorized = 1,
     },
@@ -68054,7 +71041,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_425,
+        .layout = &layout_409,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -68065,7 +71052,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_482,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -68076,7 +71063,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_483,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -68087,7 +71074,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_484,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0xb3c9419bc8326fed),
         .vectorized = 1,
     },
@@ -68142,7 +71129,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_425,
+        .layout = &layout_409,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -68153,7 +71140,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_482,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -68164,7 +71151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_483,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -68175,7 +71162,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_484,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0xcd26d923164028c9),
         .vectorized = 1,
     },
@@ -68230,7 +71217,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_425,
+        .layout = &layout_409,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -68241,7 +71228,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_482,
+        .layout = &layout_509,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -68252,7 +71239,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_483,
+        .layout = &layout_510,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -68263,7 +71250,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_484,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0x64f390e54f63fe39),
         .vectorized = 1,
     },
@@ -68318,7 +71305,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -68329,7 +71316,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_487,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -68340,7 +71327,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -68351,7 +71338,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_495,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x939cc89674ad31a4),
         .vectorized = 1,
     },
@@ -68406,7 +71393,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -68417,7 +71404,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_487,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -68428,7 +71415,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -68439,7 +71426,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_495,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
         .vectorized = 1,
     },
@@ -68494,7 +71481,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -68505,7 +71492,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_487,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -68516,7 +71503,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_491,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -68527,7 +71514,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_495,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0xae582dc94a81d096),
         .vectorized = 1,
     },
@@ -68582,7 +71569,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_428,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -68593,7 +71580,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_499,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -68604,7 +71591,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_500,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -68615,7 +71602,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_501,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xbb4f255a04b81939),
         .vectorized = 1,
     },
@@ -68670,7 +71657,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_428,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -68681,7 +71668,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_499,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -68692,7 +71679,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_500,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -68703,7 +71690,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_501,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xa7e80088dfff512d),
         .vectorized = 1,
     },
@@ -68758,7 +71745,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_428,
+        .layout = &layout_412,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -68769,7 +71756,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_499,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -68780,7 +71767,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_500,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -68791,7 +71778,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_501,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x9db5b74326e3d76d),
         .vectorized = 1,
     },
@@ -68824,7 +71811,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0x74f913f4d3680a99),
         .vectorized = 1,
     },
@@ -68857,7 +71844,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0x8404cfae774ea68b),
         .vectorized = 1,
     },
@@ -68890,7 +71877,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_426,
+        .layout = &layout_410,
         .content_hash = UINT64_C(0xb703697890178a5b),
         .vectorized = 1,
     },
@@ -68923,7 +71910,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_431,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0x3f578a7b83ca4469),
         .vectorized = 1,
     },
@@ -68956,7 +71943,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_431,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0xb65c06deb522f163),
         .vectorized = 1,
     },
@@ -68989,7 +71976,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_431,
+        .layout = &layout_458,
         .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
         .vectorized = 1,
     },
@@ -69143,7 +72130,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_454,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
@@ -69154,7 +72141,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_455,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
@@ -69165,7 +72152,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_456,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0xfdd5b3ce03d14709),
         .vectorized = 1,
     },
@@ -69187,7 +72174,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_454,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
@@ -69198,7 +72185,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_455,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
@@ -69209,7 +72196,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_456,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x2e44bb88441bb729),
         .vectorized = 1,
     },
@@ -69231,7 +72218,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_454,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
@@ -69242,7 +72229,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_455,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
@@ -69253,7 +72240,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_456,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x6560057029ece0eb),
         .vectorized = 1,
     },
@@ -69319,7 +72306,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xdf86419ed1509400),
         .vectorized = 1,
     },
@@ -69385,7 +72372,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0xfb752354b27a5d9a),
         .vectorized = 1,
     },
@@ -69451,7 +72438,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_399,
+        .layout = &layout_401,
         .content_hash = UINT64_C(0x8854c73d72354c08),
         .vectorized = 1,
     },
@@ -69517,7 +72504,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xc8d137a643bddde4),
         .vectorized = 1,
     },
@@ -69583,7 +72570,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0x1dfc624cb6a0179e),
         .vectorized = 1,
     },
@@ -69649,7 +72636,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0x8aeea9efe06d6be8),
         .vectorized = 1,
     },
@@ -69715,7 +72702,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_406,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x91f948d2858557c7),
         .vectorized = 1,
     },
@@ -69781,7 +72768,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_406,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x2cba933209cb8aed),
         .vectorized = 1,
     },
@@ -69847,7 +72834,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_406,
+        .layout = &layout_437,
         .content_hash = UINT64_C(0x4b096c57323bb099),
         .vectorized = 1,
     },
@@ -69902,7 +72889,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_389,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
@@ -69913,7 +72900,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_408,
+        .layout = &layout_439,
         .content_hash = UINT64_C(0x06bb2809e567be63),
         .vectorized = 1,
     },
@@ -69968,7 +72955,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_389,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
@@ -69979,7 +72966,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_408,
+        .layout = &layout_439,
         .content_hash = UINT64_C(0xcd888878e99c0575),
         .vectorized = 1,
     },
@@ -70034,7 +73021,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_389,
+        .layout = &layout_395,
         .content_hash = UINT64_C(0x3fac3a8855439ea9),
         .vectorized = 1,
     },
@@ -70045,8 +73032,668 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_408,
+        .layout = &layout_439,
         .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x908c2762bc2fbd1a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x908c2762bc2fbd1a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x908c2762bc2fbd1a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x0317d57f4a7e8946),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x0317d57f4a7e8946),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x0317d57f4a7e8946),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x357a88f4db1bf66a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x357a88f4db1bf66a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "scalar",
+        .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
+        .features = 0,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x357a88f4db1bf66a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x78a73b8aad2530bc),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x78a73b8aad2530bc),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x78a73b8aad2530bc),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x089dd0d2598c696c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x089dd0d2598c696c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x089dd0d2598c696c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x53bed7a65d400590),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x53bed7a65d400590),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x53bed7a65d400590),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx2_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x88c01f5d27712df9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx2_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x88c01f5d27712df9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx2_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x17f251c601e0b0c1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx2_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x17f251c601e0b0c1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx2_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0xd9c932325368785b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx2_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx2",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0xd9c932325368785b),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x7dc8800231496568),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x7dc8800231496568),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x7dc8800231496568),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x1f72d620fa70ac1e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x1f72d620fa70ac1e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x1f72d620fa70ac1e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0xa6674b6f1119fda0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0xa6674b6f1119fda0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0xa6674b6f1119fda0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0xae7c164933bd9827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0xae7c164933bd9827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0xae7c164933bd9827),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x1ba832560dce4889),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x1ba832560dce4889),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x1ba832560dce4889),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x3eaf31bf54f3fafd),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x3eaf31bf54f3fafd),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x3eaf31bf54f3fafd),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0x4c1959f5ccaeadf7),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0x4c1959f5ccaeadf7),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0x4c1959f5ccaeadf7),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0xb541a8d891b148f5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0xb541a8d891b148f5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0xb541a8d891b148f5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_374,
+        .content_hash = UINT64_C(0xc20794b4bc10cd89),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_423,
+        .content_hash = UINT64_C(0xc20794b4bc10cd89),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_440,
+        .content_hash = UINT64_C(0xc20794b4bc10cd89),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums2",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x5bb7f06638b50dd0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums4",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x5bb7f06638b50dd0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums32",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x5bb7f06638b50dd0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums2",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x60b2611eb99dc4a8),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums4",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x60b2611eb99dc4a8),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums32",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x60b2611eb99dc4a8),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums2",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_377,
+        .content_hash = UINT64_C(0x9cb44dc9e74449d2),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums4",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_427,
+        .content_hash = UINT64_C(0x9cb44dc9e74449d2),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf_b16_sums32",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_444,
+        .content_hash = UINT64_C(0x9cb44dc9e74449d2),
         .vectorized = 1,
     },
     {
@@ -70067,7 +73714,18 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_403,
+        .layout = &layout_405,
+        .content_hash = UINT64_C(0x4ec6d7945b997bd2),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_b32_sums128",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_340,
         .content_hash = UINT64_C(0x4ec6d7945b997bd2),
         .vectorized = 1,
     },
@@ -70089,7 +73747,18 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_403,
+        .layout = &layout_405,
+        .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_b32_sums128",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_340,
         .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
         .vectorized = 1,
     },
@@ -70111,41 +73780,52 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_403,
+        .layout = &layout_405,
         .content_hash = UINT64_C(0xe0223153dc5729e6),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx2",
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_b32_sums128",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_340,
+        .content_hash = UINT64_C(0xe0223153dc5729e6),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx2_30dfb476",
         .operand = "lhs",
         .source = "f32",
         .isa = "avx2",
-        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
+        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2_30dfb476),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0x0ab9bb2d2250e49c),
+        .content_hash = UINT64_C(0xe356638fb8897e91),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx2",
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx2_30dfb476",
         .operand = "lhs",
         .source = "f16",
         .isa = "avx2",
-        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
+        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2_30dfb476),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0x0148bbd1df46a154),
+        .content_hash = UINT64_C(0x4ca759687ce8c15d),
         .vectorized = 1,
     },
     {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx2",
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx2_30dfb476",
         .operand = "lhs",
         .source = "bf16",
         .isa = "avx2",
-        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
+        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2_30dfb476),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_296,
-        .content_hash = UINT64_C(0x2c67016a0bdd99b8),
+        .content_hash = UINT64_C(0x8c5c09bad43c5893),
         .vectorized = 1,
     },
     {
@@ -70155,7 +73835,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_395,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -70166,7 +73846,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_396,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -70177,7 +73857,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_397,
+        .layout = &layout_431,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -70188,7 +73868,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_398,
+        .layout = &layout_432,
         .content_hash = UINT64_C(0x38ccec6550c16ceb),
         .vectorized = 1,
     },
@@ -70199,7 +73879,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_395,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -70210,7 +73890,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_396,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -70221,7 +73901,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_397,
+        .layout = &layout_431,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -70232,7 +73912,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_398,
+        .layout = &layout_432,
         .content_hash = UINT64_C(0xe1979579264c961d),
         .vectorized = 1,
     },
@@ -70243,7 +73923,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_395,
+        .layout = &layout_429,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -70254,7 +73934,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_396,
+        .layout = &layout_430,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -70265,7 +73945,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_397,
+        .layout = &layout_431,
         .content_hash = UINT64_C(0x99c481965f929589),
         .vectorized = 1,
     },
@@ -70276,74 +73956,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_398,
+        .layout = &layout_432,
         .content_hash = UINT64_C(0x99c481965f929589),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p1x4_scalar_90941a04",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "scalar",
-        .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_90941a04,
-        .features = 0,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x36442ff6b5999ae2),
-        .vectorized = 0,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p1x4_scalar_90941a04",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "scalar",
-        .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_90941a04,
-        .features = 0,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x03995e1606a668ae),
-        .vectorized = 0,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_scalar_90941a04",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "scalar",
-        .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_90941a04,
-        .features = 0,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0xbc8e40e89fa789d2),
-        .vectorized = 0,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx2_90941a04",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "avx2",
-        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_90941a04),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x05013a18e54c82f0),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx2_90941a04",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "avx2",
-        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_90941a04),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x8db4b0f5df51ffa0),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx2_90941a04",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "avx2",
-        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_90941a04),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x09731ead7105e19c),
         .vectorized = 1,
     },
     {
@@ -70353,7 +73967,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_443,
         .content_hash = UINT64_C(0x7460290105f4f352),
         .vectorized = 1,
     },
@@ -70364,7 +73978,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_443,
         .content_hash = UINT64_C(0x4b78bdd88d4acb16),
         .vectorized = 1,
     },
@@ -70375,173 +73989,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_412,
+        .layout = &layout_443,
         .content_hash = UINT64_C(0x170d8cce41d4d1e2),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_8e922a8b",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "avx_vnni",
-        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni_8e922a8b),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x4594bd1726c5eed1),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_8e922a8b",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "avx_vnni",
-        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni_8e922a8b),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0xa019a5f275c93b35),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_8e922a8b",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "avx_vnni",
-        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni_8e922a8b),
-        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x0a62c4362e997857),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_90941a04",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "avx512_vnni",
-        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_90941a04),
-        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0xa4d2b22336a602c0),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_90941a04",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "avx512_vnni",
-        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_90941a04),
-        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x4dc7bcbfdf9c8e46),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_90941a04",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "avx512_vnni",
-        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_90941a04),
-        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x063337233b5c9e40),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_8e922a8b",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "avx512_vnni",
-        .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_8e922a8b),
-        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x5d6bdef0f2ef97df),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_8e922a8b",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "avx512_vnni",
-        .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_8e922a8b),
-        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x3a6100f90621ed41),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_8e922a8b",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "avx512_vnni",
-        .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_8e922a8b),
-        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x6783bd0c68530c11),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_90941a04",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "neon_dotprod",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_90941a04),
-        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x7f716a312ed64193),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_90941a04",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "neon_dotprod",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_90941a04),
-        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0xd99dc753ef1d28b9),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_90941a04",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "neon_dotprod",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_90941a04),
-        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_409,
-        .content_hash = UINT64_C(0x5721354deb2af5ed),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_8e922a8b",
-        .operand = "lhs",
-        .source = "f32",
-        .isa = "neon_dotprod",
-        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_8e922a8b),
-        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x02c56e8b594da924),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_8e922a8b",
-        .operand = "lhs",
-        .source = "f16",
-        .isa = "neon_dotprod",
-        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_8e922a8b),
-        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x0703ff873e0f8688),
-        .vectorized = 1,
-    },
-    {
-        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_8e922a8b",
-        .operand = "lhs",
-        .source = "bf16",
-        .isa = "neon_dotprod",
-        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_8e922a8b),
-        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_413,
-        .content_hash = UINT64_C(0x1cab511851f82986),
         .vectorized = 1,
     },
     {
@@ -70551,7 +74000,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_416,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0x4c920a147cd4b4b0),
         .vectorized = 1,
     },
@@ -70562,7 +74011,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_416,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0xb4141f185fd6f742),
         .vectorized = 1,
     },
@@ -70573,7 +74022,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_416,
+        .layout = &layout_447,
         .content_hash = UINT64_C(0xa1a1d651363bbe3c),
         .vectorized = 1,
     },
@@ -70584,7 +74033,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_418,
+        .layout = &layout_449,
         .content_hash = UINT64_C(0x2598d683497cfd54),
         .vectorized = 1,
     },
@@ -70595,7 +74044,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_418,
+        .layout = &layout_449,
         .content_hash = UINT64_C(0xcdbe21ea177b9e18),
         .vectorized = 1,
     },
@@ -70606,7 +74055,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_418,
+        .layout = &layout_449,
         .content_hash = UINT64_C(0xf2cddc6a98da2326),
         .vectorized = 1,
     },
@@ -70617,7 +74066,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_513,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -70628,7 +74077,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_525,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -70639,7 +74088,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_542,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -70650,7 +74099,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_513,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -70661,7 +74110,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_525,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -70672,7 +74121,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_542,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -70683,7 +74132,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_516,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -70694,7 +74143,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_528,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -70705,7 +74154,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_547,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -70716,7 +74165,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -70727,7 +74176,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_525,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -70738,7 +74187,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_542,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -70749,7 +74198,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_516,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -70760,7 +74209,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_528,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -70771,7 +74220,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_547,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -70782,7 +74231,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_518,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -70793,7 +74242,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_530,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -70804,7 +74253,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_549,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -70815,7 +74264,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_513,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -70826,7 +74275,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_531,
+        .layout = &layout_558,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -70837,7 +74286,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_541,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -70848,7 +74297,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_516,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -70859,7 +74308,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_533,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -70870,7 +74319,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_551,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -70881,7 +74330,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_520,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -70892,7 +74341,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -70903,7 +74352,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_552,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -70914,7 +74363,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_522,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -70925,7 +74374,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_554,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -70936,7 +74385,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -70947,7 +74396,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_555,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -70958,7 +74407,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_520,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -70969,7 +74418,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -70980,7 +74429,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_552,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -70991,7 +74440,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -71002,7 +74451,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_555,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -71013,7 +74462,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_537,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -71024,7 +74473,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_539,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -71035,7 +74484,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_539,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -71046,7 +74495,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_541,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -71057,7 +74506,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_544,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -71068,7 +74517,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_546,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -76881,13 +80330,68 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p4x4_scalar",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q2_k_qmi2k16p4x4_scalar,
+        .features = 0,
+        .layout = &layout_375,
+        .content_hash = UINT64_C(0x5130a6bb07df669f),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p16x4_avx2",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_q2_k_qmi2k16p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_376,
+        .content_hash = UINT64_C(0xab1c31ecc978cc0a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_rhs_pack_q2_k_qmi2k16p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_376,
+        .content_hash = UINT64_C(0x4e3e09bcd3b4d118),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_rhs_pack_q2_k_qmi2k16p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_378,
+        .content_hash = UINT64_C(0xd1574497b7043184),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q2_k_qmi2k16p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q2_k",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q2_k_qmi2k16p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_379,
+        .content_hash = UINT64_C(0x89c30387e39d6721),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_q4_1_qmi4c32p4x4_scalar",
         .operand = "rhs",
         .source = "q4_1",
         .isa = "scalar",
         .run = tw_rhs_pack_q4_1_qmi4c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_374,
+        .layout = &layout_380,
         .content_hash = UINT64_C(0x253eb23a1ab3d497),
         .vectorized = 0,
     },
@@ -76898,7 +80402,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_375,
+        .layout = &layout_381,
         .content_hash = UINT64_C(0x81b1f6ab1e94fb51),
         .vectorized = 1,
     },
@@ -76909,7 +80413,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_375,
+        .layout = &layout_381,
         .content_hash = UINT64_C(0x803d4c1eae9f874b),
         .vectorized = 1,
     },
@@ -76920,7 +80424,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_1_qmi4c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_376,
+        .layout = &layout_382,
         .content_hash = UINT64_C(0x1c93ec7aaf31e861),
         .vectorized = 1,
     },
@@ -76931,7 +80435,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_377,
+        .layout = &layout_383,
         .content_hash = UINT64_C(0xa34e315b70a2c0e2),
         .vectorized = 1,
     },
@@ -76942,7 +80446,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_1_qmi4c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_378,
+        .layout = &layout_384,
         .content_hash = UINT64_C(0x0c1990fd3381fe77),
         .vectorized = 1,
     },
@@ -76953,7 +80457,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q4_k_qmi4k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_379,
+        .layout = &layout_385,
         .content_hash = UINT64_C(0xab66262ce19c6c57),
         .vectorized = 0,
     },
@@ -76964,7 +80468,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_380,
+        .layout = &layout_386,
         .content_hash = UINT64_C(0x0f00d8ff2bd620fe),
         .vectorized = 1,
     },
@@ -76975,7 +80479,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_380,
+        .layout = &layout_386,
         .content_hash = UINT64_C(0x8d357a66ef08b59c),
         .vectorized = 1,
     },
@@ -76986,7 +80490,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q4_k_qmi4k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_381,
+        .layout = &layout_387,
         .content_hash = UINT64_C(0x628ecfadce0d24ab),
         .vectorized = 1,
     },
@@ -76997,7 +80501,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_382,
+        .layout = &layout_388,
         .content_hash = UINT64_C(0x53fdde40843151f0),
         .vectorized = 1,
     },
@@ -77008,7 +80512,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q4_k_qmi4k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_383,
+        .layout = &layout_389,
         .content_hash = UINT64_C(0xcd7650499401b935),
         .vectorized = 1,
     },
@@ -77019,7 +80523,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_1_qmi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_384,
+        .layout = &layout_390,
         .content_hash = UINT64_C(0x577bcf88e7070e8b),
         .vectorized = 0,
     },
@@ -77030,7 +80534,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_385,
+        .layout = &layout_391,
         .content_hash = UINT64_C(0xe862e13fac65feb9),
         .vectorized = 0,
     },
@@ -77041,7 +80545,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_385,
+        .layout = &layout_391,
         .content_hash = UINT64_C(0x32b616dae616ba1f),
         .vectorized = 0,
     },
@@ -77052,7 +80556,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_1_qmi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_386,
+        .layout = &layout_392,
         .content_hash = UINT64_C(0x53e2146613f4bc14),
         .vectorized = 0,
     },
@@ -77063,7 +80567,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_387,
+        .layout = &layout_393,
         .content_hash = UINT64_C(0x8cca7f2ce906409b),
         .vectorized = 0,
     },
@@ -77074,7 +80578,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_1_qmi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_388,
+        .layout = &layout_394,
         .content_hash = UINT64_C(0xb96d32351dd8944e),
         .vectorized = 0,
     },
@@ -77085,7 +80589,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_k_qmi5k32p4x4_scalar,
         .features = 0,
-        .layout = &layout_390,
+        .layout = &layout_396,
         .content_hash = UINT64_C(0x83eb5e6e116584b6),
         .vectorized = 0,
     },
@@ -77096,7 +80600,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p8x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_391,
+        .layout = &layout_397,
         .content_hash = UINT64_C(0xf38f4be8c9e2e590),
         .vectorized = 1,
     },
@@ -77107,7 +80611,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_392,
+        .layout = &layout_398,
         .content_hash = UINT64_C(0xd77ced0363b21be1),
         .vectorized = 1,
     },
@@ -77118,7 +80622,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_k_qmi5k32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_393,
+        .layout = &layout_399,
         .content_hash = UINT64_C(0xcbb176924d5523b9),
         .vectorized = 1,
     },
@@ -77129,7 +80633,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_391,
+        .layout = &layout_397,
         .content_hash = UINT64_C(0x297674bdc93b135f),
         .vectorized = 1,
     },
@@ -77140,9 +80644,262 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_k_qmi5k32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_394,
+        .layout = &layout_400,
         .content_hash = UINT64_C(0x748abd9b0914dc8b),
         .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p4x4_scalar",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "scalar",
+        .run = tw_rhs_pack_mxfp4_qmx4c32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_402,
+        .content_hash = UINT64_C(0x2beeb688beb24483),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p16x4_avx2",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_403,
+        .content_hash = UINT64_C(0xde58e4bd91a39988),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_403,
+        .content_hash = UINT64_C(0xa6db391573dab12a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p64x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_rhs_pack_mxfp4_qmx4c32p64x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_406,
+        .content_hash = UINT64_C(0x0da4d79174078311),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_408,
+        .content_hash = UINT64_C(0x8db6c14d78f3a2ab),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_mxfp4_qmx4c32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "mxfp4",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_mxfp4_qmx4c32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_411,
+        .content_hash = UINT64_C(0xcf4adb8257ed5bb4),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p4x4_scalar",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "scalar",
+        .run = tw_rhs_pack_iq4_nl_qnl4c32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_413,
+        .content_hash = UINT64_C(0x162b18ff60a140b4),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx2",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_414,
+        .content_hash = UINT64_C(0x57d5edc116967169),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_414,
+        .content_hash = UINT64_C(0x6ef609f772b14b73),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_rhs_pack_iq4_nl_qnl4c32p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_415,
+        .content_hash = UINT64_C(0x2fa383f0c4c4c3ee),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_416,
+        .content_hash = UINT64_C(0x780ac669913ff3e9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_nl_qnl4c32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "iq4_nl",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_iq4_nl_qnl4c32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_417,
+        .content_hash = UINT64_C(0x611f1a55fc3ed655),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p4x4_scalar",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "scalar",
+        .run = tw_rhs_pack_iq4_xs_qnl4k32p4x4_scalar,
+        .features = 0,
+        .layout = &layout_418,
+        .content_hash = UINT64_C(0xb8b98f0fd8f9ffa6),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx2",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_419,
+        .content_hash = UINT64_C(0x8d322f7f4d780ec1),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_419,
+        .content_hash = UINT64_C(0x798760afaae3366f),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_rhs_pack_iq4_xs_qnl4k32p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_420,
+        .content_hash = UINT64_C(0x37390c3525031232),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_421,
+        .content_hash = UINT64_C(0x844bc8c6d3f1ca2d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_iq4_xs_qnl4k32p4x8_neon_i8mm",
+        .operand = "rhs",
+        .source = "iq4_xs",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_iq4_xs_qnl4k32p4x8_neon_i8mm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_422,
+        .content_hash = UINT64_C(0x865c13ac32f4e060),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p4x4_scalar",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "scalar",
+        .run = tw_rhs_pack_q3_k_qsi3k16p4x4_scalar,
+        .features = 0,
+        .layout = &layout_424,
+        .content_hash = UINT64_C(0x8fd5ae64ef54ee26),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p16x4_avx2",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "avx2",
+        .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p16x4_avx2),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
+        .layout = &layout_425,
+        .content_hash = UINT64_C(0xb72af95732ec255a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p16x4_avx_vnni",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "avx_vnni",
+        .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p16x4_avx_vnni),
+        .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
+        .layout = &layout_425,
+        .content_hash = UINT64_C(0x774d34e8aedbe02c),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p32x4_avx512_vnni",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "avx512_vnni",
+        .run = BUILT_1(tw_rhs_pack_q3_k_qsi3k16p32x4_avx512_vnni),
+        .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
+        .layout = &layout_426,
+        .content_hash = UINT64_C(0xa41458e85518c30f),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q3_k_qsi3k16p8x4_neon_dotprod",
+        .operand = "rhs",
+        .source = "q3_k",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q3_k_qsi3k16p8x4_neon_dotprod),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_428,
+        .content_hash = UINT64_C(0x7424bbfca357a63a),
+        .vectorized = 0,
     },
     {
         .name = "tw_rhs_pack_q5_0_qsi5c32p4x4_scalar",
@@ -77151,7 +80908,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_400,
+        .layout = &layout_433,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -77162,7 +80919,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_401,
+        .layout = &layout_434,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
         .vectorized = 0,
     },
@@ -77173,7 +80930,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_401,
+        .layout = &layout_434,
         .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
@@ -77184,7 +80941,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_404,
+        .layout = &layout_435,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -77195,7 +80952,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_405,
+        .layout = &layout_436,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -77206,7 +80963,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_407,
+        .layout = &layout_438,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
         .vectorized = 0,
     },
@@ -77217,7 +80974,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_410,
+        .layout = &layout_441,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -77228,7 +80985,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_411,
+        .layout = &layout_442,
         .content_hash = UINT64_C(0x55d90864114a007e),
         .vectorized = 1,
     },
@@ -77239,7 +80996,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_411,
+        .layout = &layout_442,
         .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
@@ -77250,7 +81007,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_414,
+        .layout = &layout_445,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -77261,7 +81018,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_415,
+        .layout = &layout_446,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -77272,7 +81029,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_417,
+        .layout = &layout_448,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
     },
@@ -77283,7 +81040,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_419,
+        .layout = &layout_450,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -77294,7 +81051,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_419,
+        .layout = &layout_450,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -77305,7 +81062,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_420,
+        .layout = &layout_451,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -77316,7 +81073,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_420,
+        .layout = &layout_451,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -77327,7 +81084,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_420,
+        .layout = &layout_451,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -77338,7 +81095,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_420,
+        .layout = &layout_451,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -77349,7 +81106,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_422,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -77360,7 +81117,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_422,
+        .layout = &layout_453,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -77371,7 +81128,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_424,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -77382,7 +81139,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_424,
+        .layout = &layout_454,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -77393,7 +81150,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_427,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -77404,7 +81161,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_427,
+        .layout = &layout_455,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -77415,7 +81172,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_429,
+        .layout = &layout_456,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -77426,7 +81183,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_429,
+        .layout = &layout_456,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -77437,7 +81194,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_430,
+        .layout = &layout_457,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -77448,7 +81205,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_430,
+        .layout = &layout_457,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -77459,7 +81216,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_432,
+        .layout = &layout_459,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -77470,7 +81227,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_433,
+        .layout = &layout_460,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -77481,7 +81238,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_434,
+        .layout = &layout_461,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -77492,7 +81249,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_437,
+        .layout = &layout_464,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -77503,7 +81260,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_440,
+        .layout = &layout_467,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -77514,7 +81271,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_435,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -77525,7 +81282,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_438,
+        .layout = &layout_465,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -77536,7 +81293,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_441,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -77547,7 +81304,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_436,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -77558,7 +81315,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_439,
+        .layout = &layout_466,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -77569,7 +81326,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_442,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -77580,7 +81337,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_443,
+        .layout = &layout_470,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -77591,7 +81348,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_444,
+        .layout = &layout_471,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -77602,7 +81359,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_445,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -77613,7 +81370,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_448,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -77624,7 +81381,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_451,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -77635,7 +81392,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_446,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -77646,7 +81403,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_449,
+        .layout = &layout_476,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -77657,7 +81414,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_452,
+        .layout = &layout_479,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -77668,7 +81425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_447,
+        .layout = &layout_474,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -77679,7 +81436,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_450,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -77690,7 +81447,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_453,
+        .layout = &layout_480,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -77701,7 +81458,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_457,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -77712,7 +81469,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_458,
+        .layout = &layout_485,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -77723,7 +81480,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_459,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -77734,7 +81491,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_462,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -77745,7 +81502,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_465,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -77756,7 +81513,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_460,
+        .layout = &layout_487,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -77767,7 +81524,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_463,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -77778,7 +81535,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_466,
+        .layout = &layout_493,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -77789,7 +81546,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_461,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -77800,7 +81557,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_464,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -77811,7 +81568,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_467,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -77822,7 +81579,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_468,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -77833,7 +81590,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_469,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -77844,7 +81601,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_471,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -77855,7 +81612,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_475,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -77866,7 +81623,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_479,
+        .layout = &layout_506,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -77877,7 +81634,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_472,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -77888,7 +81645,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_476,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -77899,7 +81656,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_480,
+        .layout = &layout_507,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -77910,7 +81667,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_473,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -77921,7 +81678,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_477,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -77932,7 +81689,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_481,
+        .layout = &layout_508,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -77943,7 +81700,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_485,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -77954,7 +81711,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_486,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -77965,7 +81722,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_488,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -77976,7 +81733,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_492,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -77987,7 +81744,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_496,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -77998,7 +81755,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_489,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -78009,7 +81766,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_493,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -78020,7 +81777,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_497,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -78031,7 +81788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_490,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -78042,7 +81799,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_494,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -78053,7 +81810,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_498,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -78064,7 +81821,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_502,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -78075,7 +81832,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_503,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -78086,7 +81843,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_504,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -78097,7 +81854,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_507,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -78108,7 +81865,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_510,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -78119,7 +81876,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_505,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -78130,7 +81887,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_508,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -78141,7 +81898,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_511,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -78152,7 +81909,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_506,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -78163,7 +81920,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_509,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -78174,7 +81931,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_512,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -78185,7 +81942,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_514,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -78196,7 +81953,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_514,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -78207,7 +81964,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_515,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -78218,7 +81975,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_515,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -78229,7 +81986,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_515,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -78240,7 +81997,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_515,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -78251,7 +82008,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_517,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -78262,7 +82019,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_517,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -78273,7 +82030,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -78284,7 +82041,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -78295,7 +82052,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_521,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -78306,7 +82063,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_521,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -78317,7 +82074,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -78328,7 +82085,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -78339,7 +82096,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_526,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -78350,7 +82107,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_526,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -78361,7 +82118,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_527,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -78372,7 +82129,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_527,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -78383,7 +82140,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_527,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -78394,7 +82151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_527,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -78405,7 +82162,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_529,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -78416,7 +82173,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_529,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -78427,7 +82184,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_532,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -78438,7 +82195,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_532,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -78449,7 +82206,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -78460,7 +82217,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -78471,7 +82228,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_536,
+        .layout = &layout_563,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -78482,7 +82239,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_536,
+        .layout = &layout_563,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -78493,7 +82250,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -78504,7 +82261,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_538,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -78515,7 +82272,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_540,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -78526,7 +82283,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_540,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -78537,7 +82294,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_543,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -78548,7 +82305,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_543,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -78559,7 +82316,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_545,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -78570,7 +82327,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_545,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -78581,7 +82338,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_545,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -78592,7 +82349,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_545,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -78603,7 +82360,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_548,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -78614,7 +82371,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_548,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -78625,7 +82382,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_550,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -78636,7 +82393,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_550,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -78647,7 +82404,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_553,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -78658,7 +82415,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_553,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -78669,7 +82426,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_556,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -78680,7 +82437,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_556,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -78691,7 +82448,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_557,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -78702,7 +82459,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_557,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -78713,7 +82470,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_557,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -78724,39 +82481,44 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_557,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1425;
+const size_t tw_generated_packer_count = 1495;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_418, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_419, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_7, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_420, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_421, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_422, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_423, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_423, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_424, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_425, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_426, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_427, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_428, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_429, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_430, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_419, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_431, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_432, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_433, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_434, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_434, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_435, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_435, 3, 1, 0, NULL, 0}}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_436, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_437, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_438, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_439, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_440, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_441, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_441, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_442, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_443, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_444, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_445, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_446, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_446, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_447, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_447, 3, 1, 0, NULL, 0}}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_448, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_449, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_450, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_451, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_471, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_472, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_7, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_473, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_474, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_475, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_476, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_476, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_477, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_478, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_479, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_480, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_481, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_482, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_483, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_483, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_472, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_11, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_484, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_485, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_486, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_487, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_487, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_488, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_488, 3, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_489, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_490, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_491, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_492, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_493, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_494, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_494, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_495, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_496, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_497, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_498, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_499, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_499, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_500, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_500, 3, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_501, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_502, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_503, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_504, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_478, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_479, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_505, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_506, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_507, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_508, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_509, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_510, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_511, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_512, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_512, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_513, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_513, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_514, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_515, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_516, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_517, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_518, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
-const size_t tw_generated_source_count = 23;
+const size_t tw_generated_source_count = 28;
 
 static const float rates_0[] = {  /* golden-cove */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -78796,24 +82558,26 @@ static const float rates_0[] = {  /* golden-cove */
     15.54,15.54,15.66,16.25,16.33,17.07,60.24,60.24,57.96,43.12,43.12,45.01,46.81,46.81,47.91,48.91,
     48.91,49.5,73.14,73.14,75.85,94.71,94.71,96.95,108.9,108.9,110.3,117.7,117.7,118.5,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,18.73,18.73,23.81,23.93,
-    32.51,47.19,47.19,68.27,0,0,0,0,0,18.29,24.98,23.17,31.51,45.51,67.15,0,0,0,0,0,11.82,16.79,
-    13.95,28.52,27.68,59.36,0,0,0,0,0,11.29,16.52,13.71,27.68,27.16,57.69,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,25.23,25.73,25.73,25.84,26.26,26.26,
-    26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,64.27,68.76,68.76,69.94,
-    72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    13.47,16.25,60.24,73.14,0,0,0,0,0,0,0,13.47,16.25,60.24,73.14,0,0,0,0,0,12.31,17.36,14.22,21.33,
+    28.44,45.51,0,0,0,18.73,18.73,23.81,23.93,32.51,47.19,47.19,68.27,0,0,0,0,0,18.29,24.98,23.17,
+    31.51,45.51,67.15,0,0,0,0,0,11.82,16.79,13.95,28.52,27.68,59.36,0,0,0,0,0,11.29,16.52,13.71,
+    27.68,27.16,57.69,0,0,0,0,0,16.68,22.46,21.33,40.16,42.08,80.31,0,0,0,0,0,10.51,14.22,23.27,
+    41.8,45.11,83.08,0,0,0,0,0,10.36,14.09,22.56,40.96,43.89,81.92,0,0,0,0,0,11.46,13.33,25.6,51.2,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,22.56,22.56,24,23.72,23.72,24.09,25.03,25.03,25.23,25.73,
+    25.73,25.84,26.26,26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,
+    64.27,68.76,68.76,69.94,72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,
-    18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,
-    17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,
-    18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,
-    49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,
-    0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,
-    76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,
-    76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,56.89,
+    80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,27.43,
+    53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,15.76,
+    17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,46.72,
+    48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,121.6,122,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,
+    65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,
+    26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,
+    12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,16,16,0,0,0,0,0,0,0,0,0,0,
@@ -78853,24 +82617,26 @@ static const float rates_1[] = {  /* redwood-cove */
     10.19,10.19,10.4,10.42,10.42,10.53,10.89,10.89,11.38,56.89,56.89,57.85,40.96,40.96,44.52,45.51,
     45.51,47.63,48.19,48.19,49.35,68.27,68.27,73.14,89.04,89.04,93.09,105,105,107.8,115.4,115.4,117,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,12.49,12.49,
-    16.25,16,26.95,31.51,31.51,54.98,0,0,0,0,0,12.19,18.12,15.52,26.6,30.57,57.29,0,0,0,0,0,7.877,
-    11.25,9.309,20.69,18.45,43.81,0,0,0,0,0,7.529,11.13,9.143,20.48,18.12,43.34,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,16.93,16.93,17.09,17.28,17.28,17.37,18.96,
-    18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,
-    47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,
-    0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,
-    9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,
-    12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,
-    49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,
-    16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,
-    51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,
-    76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,0,0,8.982,10.89,56.89,68.27,0,0,0,0,0,8.258,13.47,
+    9.846,18.29,20.9,40.55,0,0,0,12.49,12.49,16.25,16,26.95,31.51,31.51,54.98,0,0,0,0,0,12.19,18.12,
+    15.52,26.6,30.57,57.29,0,0,0,0,0,7.877,11.25,9.309,20.69,18.45,43.81,0,0,0,0,0,7.529,11.13,
+    9.143,20.48,18.12,43.34,0,0,0,0,0,11.13,15.06,14.18,29.26,28.05,59.8,0,0,0,0,0,7.014,9.481,
+    15.52,31.03,30.12,62.06,0,0,0,0,0,6.919,9.394,15.06,30.57,29.26,61.13,0,0,0,0,0,7.642,8.982,
+    17.3,41.37,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,15.06,15.06,16,16.25,16.25,16.56,16.93,16.93,17.09,
+    17.28,17.28,17.37,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,
+    42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,
+    89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,15.06,
+    18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,11.13,9.481,
+    21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,10.53,
+    10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,44.52,
+    46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,119.6,
+    119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,
+    11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,
+    0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,24,32,0,0,0,0,0,0,0,0,0,0,
@@ -78909,24 +82675,26 @@ static const float rates_2[] = {  /* zen4 */
     20.01,20.28,20.72,20.65,20.79,21.79,21.33,22.26,33.03,33.03,29.26,36.57,35.31,35.93,39.38,38.64,
     39.01,40.96,40.55,40.76,46.02,46.02,46.02,53.19,52.51,53.89,58.1,57.69,58.51,60.91,60.68,61.13,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,26.26,26.26,
-    33.03,32,39.38,32,32,43.57,0,0,0,0,0,24.04,33.03,28.6,37.93,29.26,42.23,0,0,0,0,0,16.2,22.86,
-    19.32,34.25,18.62,43.57,0,0,0,0,0,15.06,22.26,17.36,33.8,17.66,42.01,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,32.77,33.12,34.09,33.99,34.18,37.93,37.93,
-    37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,
-    49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,0,0,18.55,21.79,33.03,46.02,0,0,0,0,0,15.24,24.62,
+    16.84,30.12,18.96,31.51,0,0,0,26.26,26.26,33.03,32,39.38,32,32,43.57,0,0,0,0,0,24.04,33.03,28.6,
+    37.93,29.26,42.23,0,0,0,0,0,16.2,22.86,19.32,34.25,18.62,43.57,0,0,0,0,0,15.06,22.26,17.36,33.8,
+    17.66,42.01,0,0,0,0,0,22.26,29.26,27.09,45.51,26.26,49.95,0,0,0,0,0,14.22,18.03,32,45.51,29.68,
+    51.2,0,0,0,0,0,13.84,17.96,29.43,45.51,27.68,49.95,0,0,0,0,0,15.15,17.78,16.36,40.16,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,30.87,30.57,31.19,32.94,32.77,33.12,34.09,33.99,34.18,
+    37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,
+    46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,
-    17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,
-    19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,
-    23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,
-    41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,
+    0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,
+    0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,
+    23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,
+    40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,
-    0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,
-    51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,
+    50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,
+    64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,
+    64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -78966,23 +82734,25 @@ static const float rates_3[] = {  /* zen5 */
     55.35,56.11,59.8,59.36,59.8,61.83,61.59,61.83,93.09,93.09,93.09,106.4,105,107.8,116.2,115.4,117,
     121.8,121.4,122.3,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,0,0,0,0,18.62,22.26,60.24,93.09,0,0,0,
-    0,0,26.26,26.26,33.57,34.13,40.96,67.15,67.15,91.02,0,0,0,0,0,24.38,36.25,31.03,40.96,61.13,
-    87.15,0,0,0,0,0,16.25,23.01,19.32,37.93,38.28,89.53,0,0,0,0,0,15.06,22.26,18.29,37.93,36.25,
-    86.69,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.88,31.63,32,33.51,33.37,33.57,
-    34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.02,
-    83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,
-    123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,
-    38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,
-    35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,
-    15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,
-    57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,
-    123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,
-    34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,
-    0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,
-    16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,16.52,26.95,19.69,33.03,41.8,66.06,0,0,0,26.26,26.26,33.57,34.13,40.96,67.15,67.15,91.02,0,
+    0,0,0,0,24.38,36.25,31.03,40.96,61.13,87.15,0,0,0,0,0,16.25,23.01,19.32,37.93,38.28,89.53,0,0,0,
+    0,0,15.06,22.26,18.29,37.93,36.25,86.69,0,0,0,0,0,22.26,30.12,28.44,45.51,56.11,99.9,0,0,0,0,0,
+    14.22,19.14,32,45.51,62.06,102.4,0,0,0,0,0,13.84,18.79,30.12,45.51,58.51,99.9,0,0,0,0,0,15.28,
+    17.96,34.71,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,31.03,30.12,32,31.88,31.63,32,33.51,33.37,
+    33.57,34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,
+    84.02,83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,
+    123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,
+    31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,
+    18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,
+    102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,
+    15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,
+    64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,
+    119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,
+    0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,
+    0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

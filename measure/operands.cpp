@@ -45,6 +45,7 @@ float Weights::value(size_t column, size_t depth) const {
   if (bits >= 16) return get_float(at, element);
   const float scale = scales[column * blocks() + (block == 0 ? 0 : depth / block)];
   const uint8_t byte = *at;
+  if (table != nullptr) return table->values[static_cast<int8_t>(byte) + 8] * scale;
   if (bits == 8) return static_cast<float>(static_cast<int8_t>(byte)) * scale;
   const int half = 1 << (bits - 1);
   const int code = byte >> (depth * bits % 8) & (2 * half - 1);
@@ -63,6 +64,7 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   w.bits = bits != 0 ? bits : has_own_rows(*rhs.axes) ? 8 : rhs.data_bits;
   w.element = rhs.type;
   w.block = rhs.block;
+  if (rhs.axes != nullptr) w.table = rhs.axes->codes;
   w.type = rhs.block_scales;
   w.codes.resize(n * w.stride());
   w.scales.resize(n * w.blocks());
@@ -85,15 +87,17 @@ Weights random_weights(size_t n, size_t k, const tw_layout& rhs, size_t bits) {
   const float part = rhs.data_bits == 8 ? 1.0F / 16 : 1;  // the same range of weights
   for (float& s : w.scales) s = scale(random) * part;
   for (float& b : w.bias) b = bias(random);
-  if (w.type == TW_SCALES_F16 || w.type == TW_SCALES_BF16) {
-    // Powers of two: f16 has 10 bits behind them, bf16 7.
+  if (w.type != TW_SCALES_F32 && w.type != TW_SCALES_UNSET) {
+    // Powers of two: f16 has 10 bits behind them, bf16 7, e8m0 none.
     for (float& s : w.scales) {
       int exponent = 0;
       std::frexp(s, &exponent);
       s = std::ldexp(1.0F, exponent - 1);
-      const bool half = w.type == TW_SCALES_F16;
-      w.half_scales.push_back(
-          static_cast<uint16_t>(half ? (exponent - 1 + 15) << 10 : (exponent - 1 + 127) << 7));
+      const int power = exponent - 1;
+      const int stored = w.type == TW_SCALES_F16    ? (power + 15) << 10
+                         : w.type == TW_SCALES_BF16 ? (power + 127) << 7
+                                                    : power + 127;
+      w.half_scales.push_back(static_cast<uint16_t>(stored));
     }
   }
   return w;
@@ -109,7 +113,7 @@ void put(uint8_t* row, const tw_field& field, size_t k, uint32_t value) {
     const int64_t steps = static_cast<int64_t>(k) / axis.step.fixed;
     at += (axis.extent.fixed == 0 ? steps : steps % axis.extent.fixed) * axis.stride.fixed;
   }
-  constexpr size_t widths[] = {0, 32, 16, 16, 32, 8, 8, 4, 2, 1};  // of a tw_type
+  constexpr size_t widths[] = {0, 32, 16, 16, 32, 8, 8, 4, 2, 1, 8};  // of a tw_type
   for (size_t bit = 0; bit < widths[field.type]; ++bit, ++at) {
     row[at / 8] = static_cast<uint8_t>(row[at / 8] | (value >> bit & 1U) << at % 8);
   }
@@ -118,6 +122,14 @@ void put(uint8_t* row, const tw_field& field, size_t k, uint32_t value) {
 /// A power of two in f16, so many times.
 uint32_t times(uint16_t half, uint32_t power) {
   return half + (power << 10);
+}
+
+/// How many steps a block's scale is.
+void put_number(uint8_t* row, const tw_axes& axes, size_t k, int number) {
+  const auto stored = static_cast<uint32_t>(number + axes.scales.offset);
+  put(row, axes.scales, k, stored);
+  if (axes.scale_tops.type == TW_TYPE_NONE) return;
+  put(row, axes.scale_tops, k, stored >> (axes.scales.type == TW_S4 ? 4 : 8));
 }
 
 void put_block(uint8_t* row, const tw_axes& axes, size_t k, uint16_t scale, uint32_t code_bits) {
@@ -131,7 +143,8 @@ void put_block(uint8_t* row, const tw_axes& axes, size_t k, uint16_t scale, uint
 }  // namespace
 
 bool has_own_rows(const tw_axes& axes) {
-  return axes.minimums.type != TW_TYPE_NONE || axes.tops.type != TW_TYPE_NONE;
+  return axes.minimums.type != TW_TYPE_NONE || axes.tops.type != TW_TYPE_NONE ||
+         axes.codes != nullptr;
 }
 
 const tw_source& source_of(const tw_layout& rhs) {
@@ -139,7 +152,7 @@ const tw_source& source_of(const tw_layout& rhs) {
   const tw_source* end = tw_generated_sources + tw_generated_source_count;
   return *std::find_if(tw_generated_sources, end, [&](const tw_source& source) {
     return source.block == rhs.block && source.axes.data.type == axes.data.type &&
-           source.axes.tops.type == axes.tops.type &&
+           source.axes.tops.type == axes.tops.type && source.axes.codes == axes.codes &&
            (source.axes.minimums.type == TW_TYPE_NONE) == (axes.minimums.type == TW_TYPE_NONE);
   });
 }
@@ -155,10 +168,10 @@ std::vector<uint8_t> source_rows(const Weights& weights, const tw_layout& rhs) {
     for (size_t k = 0; k < weights.k; ++k) {
       const int code = static_cast<int8_t>(weights.codes[column * weights.k + k]);
       const auto stored = static_cast<uint32_t>(code + (1 << (bits - 1)));
-      put(row, axes.data, k, stored & 15U);
-      if (axes.tops.type != TW_TYPE_NONE) put(row, axes.tops, k, stored >> 4);
+      put(row, axes.data, k, stored);
+      if (axes.tops.type != TW_TYPE_NONE) put(row, axes.tops, k, stored >> rhs.data_bits);
       if (axes.scale_steps.type != TW_TYPE_NONE) {  // each is one step: 1 in the lowest bit
-        put(row, axes.scales, k, 1);
+        put_number(row, axes, k, 1);
         if (axes.minimums.type != TW_TYPE_NONE) put(row, axes.minimums, k, 1);
       }
       if (k % source.block == 0) {

@@ -20,7 +20,8 @@ struct Weights {
   tw_type element = TW_S4;     ///< of the packed rhs that they are for: which floats
   std::vector<uint8_t> codes;  ///< n rows of k two's complement codes, low bits first; or floats
   std::vector<float> scales, bias;
-  size_t block = 0;  ///< 0: no blocks
+  const tw_code_table* table = nullptr;  ///< of the values of 16 codes; null: they are numbers
+  size_t block = 0;                      ///< 0: no blocks
   tw_scales type = TW_SCALES_UNSET;
   std::vector<uint16_t> half_scales;  ///< instead of scales, where they are f16 or bf16
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }

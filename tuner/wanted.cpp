@@ -27,6 +27,7 @@ bool is_of_matrix(const Record& record, const Wanted& wanted) {
 tw_scales scales_from_name(const std::string& name) {
   if (name == "f32") return TW_SCALES_F32;
   if (name == "f16") return TW_SCALES_F16;
+  if (name == "e8m0") return TW_SCALES_E8M0;
   return name == "bf16" ? TW_SCALES_BF16 : TW_SCALES_UNSET;
 }
 

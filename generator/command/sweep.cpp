@@ -47,6 +47,7 @@ SweepAim aim_of(const SweepOptions& options, const std::vector<Variant>& variant
     throw UsageError(
         fmt::format("{} has no blocks: leave --block and --scales away", aim.family.name));
   }
+  aim.scales = aim.family.rhs->scale_type;
   if (has_blocks) aim.block = options.block != 0 ? options.block : aim.family.rhs->block;
   if (!options.scales.empty()) aim.scales = scales_named(options.scales);
   if (options.core != aim.isa->default_core) aim.core = options.core;
@@ -197,7 +198,9 @@ void add_sweep(CLI::App& app, SweepOptions& options, std::string& templates, int
       ->type_name("NAME");
   command->add_option("--block", options.block, "Values of k that share a scale (default: 32)")
       ->type_name("LENGTH");
-  command->add_option("--scales", options.scales, "Their type: f16, bf16 or f32 (default: f16)")
+  command
+      ->add_option("--scales", options.scales,
+                   "Their type: f16, bf16, f32 or e8m0 (default: the format's)")
       ->type_name("TYPE");
   command->add_option("--out", options.out, "Folder of sweeps; each has its own in it")
       ->type_name("DIR")

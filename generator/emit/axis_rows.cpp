@@ -24,6 +24,19 @@ FieldAxes in_panel(const Layout& layout, const Part& panel, FieldKind kind) {
   return field;
 }
 
+/// With a decimal point each, and as long as a line may be.
+std::string c_floats(const std::vector<float>& values) {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    text += fmt::format("{}{:.1f}F",
+                        i == 0       ? ""
+                        : i % 8 == 0 ? ",\n              "
+                                     : ", ",
+                        values[i]);
+  }
+  return text;
+}
+
 /// C++ wants all members.
 constexpr const char* no_field = "{TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}";
 
@@ -37,7 +50,14 @@ constexpr FieldKind kinds[] = {
 
 std::string type_name(ElementType type) {
   if (type == ElementType::bf16) return "TW_BF16";
+  if (type == ElementType::e8m0) return "TW_E8M0";
   return fmt::format("TW_{}{}", is_float(type) ? "F" : "S", bits(type));
+}
+
+std::string AxisRows::table(const CodeTable* codes) {
+  if (codes == nullptr) return "NULL";
+  tables_.insert(codes);
+  return fmt::format("&codes_{}", codes->name);
 }
 
 std::string AxisRows::list(const std::vector<Axis>& axes) {
@@ -66,23 +86,30 @@ std::string AxisRows::layout(const Layout& layout) {
                               layout.fields[static_cast<size_t>(index)].factor);
     text += ",\n";
   }
-  return "{\n" + text + "}";
+  return fmt::format("{{\n{}    {},\n}}", text, table(layout.table));
 }
 
-std::string AxisRows::source(const Part& axes) {
+std::string AxisRows::source(const Source& source) {
+  const Part& axes = source.axes;
   check(axes);
   std::string text = "{" + row(*axes.over);
   for (const FieldKind kind : kinds) {
     text += ", ";
     text += find_field(axes, kind) == nullptr ? no_field : field(flat(axes, kind, 0), 1);
   }
-  return text + "}";
+  return fmt::format("{}, {}}}", text, table(source.table));
 }
 
 std::string AxisRows::lists() const {
   std::vector<std::string> by_number(numbers_.size());
   for (const auto& [rows, number] : numbers_) by_number[number] = rows;
   std::string text;
+  for (const CodeTable* codes : tables_) {
+    std::vector<float> values;
+    for (const int8_t value : codes->values) values.push_back(codes->unit * value);
+    text += fmt::format("static const tw_code_table codes_{} = {{\n    \"{}\", {{{}}}}};\n",
+                        codes->name, codes->name, c_floats(values));
+  }
   for (size_t i = 0; i < by_number.size(); ++i) {
     text += fmt::format("static const tw_axis axes_{}[] = {{\n{}}};\n", i, by_number[i]);
   }

@@ -43,8 +43,8 @@ void check_blocks(const Layout& layout) {
 void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
-  const bool no_sums =
-      field_index(layout, FieldKind::minimums) >= 0 || field_index(layout, FieldKind::tops) >= 0;
+  const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 ||
+                       field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr;
   const int sums = sums_index(layout);
   // Groups of the lhs are copied, as few as there are.
   expect(layout, layout.k_multiple % ((rhs ? 4 : 1) * layout.order.kr) == 0,

@@ -138,7 +138,7 @@ std::string print_sources(AxisRows& axes) {
   for (const Source& source : sources()) {
     rows += fmt::format("    {{\"{}\", TW_{}, {}, {}, {}}},\n", source.name,
                         upper(std::string(source.name)), block_of(source), block_bytes(source),
-                        axes.source(source.axes));
+                        axes.source(source));
   }
   return rows;
 }

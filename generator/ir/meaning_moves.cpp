@@ -59,6 +59,17 @@ void nibbles(const Step& s, uint8_t* to) {
   }
 }
 
+void look_up(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes; ++i) to[i] = s.arg[0].at[i / 16 * 16 + s.arg[1].at[i]];
+}
+
+void look_up_lanes(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const size_t number = s.arg[4].at[i];
+    to[i] = s.arg[number / 4].at[i / 4 * 4 + number % 4];
+  }
+}
+
 void permute_64(const Step& s, uint8_t* to) {
   for (size_t lane = 0; lane < s.to.bytes / 8; ++lane) {
     const size_t from = lane / 4 * 4 + (static_cast<size_t>(s.imm) >> (2 * (lane % 4)) & 3);

@@ -28,28 +28,78 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
                 Role::operand);
 }
 
+Decoder::Decoder(const Variant& v)
+    : bits_(8 / static_cast<int>(depth_codes(v.rhs))),
+      signed_(!v.rhs.order.low_unsigned),
+      top_bits_(top_bits(v.rhs)),
+      table_(v.rhs.table),
+      offset_(table_ != nullptr ? -start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr)
+                                : 0) {}
+
 void Decoder::prepare(const Tile1& t) {
   if (bits_ == 8) return;
+  if (table_ != nullptr) prepare_table(t);
   const uint32_t low = 0x01010101U * ((1U << bits_) - 1);
   mask_ = splat32(t.b, signed_ ? ~low : low, "mask", Role::mask);
   const uint32_t top = ((1U << top_bits_) - 1) << bits_;
   if (top_bits_ != 0) top_mask_ = splat32(t.b, 0x01010101U * top, "top_mask", Role::mask);
 }
 
+/// Put together from constants: so a kernel needs no memory but its operands.
+void Decoder::prepare_table(const Tile1& t) {
+  for (size_t i = 0; i < 16; i += 4) {
+    uint32_t four = 0;
+    for (size_t j = 0; j < 4; ++j) {
+      const auto byte = static_cast<uint8_t>(table_->values[i + j] + offset_);
+      four |= static_cast<uint32_t>(byte) << (8 * j);
+    }
+    values_.push_back(splat32(t.b, four, "values", Role::mask));
+  }
+  if (!t.b.isa().has(OpCode::look_up)) return;
+  const auto zip = [&](Value a, Value b, int bits) {
+    return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "values", Role::mask);
+  };
+  values_ = {zip(zip(values_[0], values_[1], 32), zip(values_[2], values_[3], 32), 64)};
+}
+
+Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {
+  const std::string name = fmt::format("value_{}", vector);
+  if (values_.size() == 1) {
+    return t.b.op(OpCode::look_up, {values_[0], code}, {}, name, Role::operand);
+  }
+  return t.b.op(OpCode::look_up_lanes, {values_[0], values_[1], values_[2], values_[3], code}, {},
+                name, Role::operand);
+}
+
 std::vector<Value> Decoder::load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                                  int64_t k, int64_t vectors_in_panel) const {
-  const Value raw = load_codes(t, rhs, vector, k, vectors_in_panel);
-  std::vector<Value> codes = (*this)(t, raw, vector);
-  if (top_bits_ == 0) return codes;
-  const Value cursor = rhs[static_cast<size_t>(vector / vectors_in_panel)];
-  TopsAt loaded;
+  Packed packed = load_packed(t, rhs, vector, k, vectors_in_panel);
+  std::vector<Value> codes = (*this)(t, packed.raw, vector);
   for (size_t i = 0; i < codes.size(); ++i) {
-    const int64_t of_code = k + static_cast<int64_t>(i) * t.rhs.layout->order.distance;
-    const Value top = top_of(t, tops_at(t, vector, of_code, vectors_in_panel), cursor, loaded);
-    codes[i] =
-        t.b.op(OpCode::or_, {codes[i], top}, {}, fmt::format("code_{}", vector), Role::operand);
+    codes[i] = finished(t, packed, static_cast<int64_t>(i), codes[i]);
   }
   return codes;
+}
+
+Decoder::Packed Decoder::load_packed(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                     int64_t k, int64_t vectors_in_panel) const {
+  const Value raw = load_codes(t, rhs, vector, k, vectors_in_panel);
+  return {raw, rhs[static_cast<size_t>(vector / vectors_in_panel)], vector, k, vectors_in_panel,
+          {}};
+}
+
+Value Decoder::operand(const Tile1& t, Packed& packed, int64_t i) const {
+  return finished(t, packed, i, low_code(t, packed.raw, packed.vector, static_cast<int>(i)));
+}
+
+/// With its tops, or the value that it stands for.
+Value Decoder::finished(const Tile1& t, Packed& packed, int64_t i, Value code) const {
+  if (table_ != nullptr) return look_up(t, code, packed.vector);
+  if (top_bits_ == 0) return code;
+  const int64_t k = packed.k + i * t.rhs.layout->order.distance;
+  const TopsAt at = tops_at(t, packed.vector, k, packed.vectors_in_panel);
+  const Value top = top_of(t, at, packed.cursor, packed.tops);
+  return t.b.op(OpCode::or_, {code, top}, {}, fmt::format("code_{}", packed.vector), Role::operand);
 }
 
 /// Those of codes from value k of a block on.
@@ -63,8 +113,14 @@ Decoder::TopsAt Decoder::tops_at(const Tile1& t, int64_t vector, int64_t k,
   }
   const int64_t in_panel = vector % vectors_in_panel;
   const int64_t group = k / layout.order.kr;
-  const int64_t number = group / groups * (vectors_in_panel / vectors) + in_panel / vectors;
-  const int64_t digit = group % groups + groups * (in_panel % vectors);
+  const int64_t together = vectors_in_panel / vectors;
+  if (together * vectors != vectors_in_panel) {
+    throw std::invalid_argument(
+        fmt::format("panels of {} vectors are not possible where tops of {} share bytes",
+                    vectors_in_panel, vectors));
+  }
+  const int64_t number = group / groups * together + in_panel % together;
+  const int64_t digit = group % groups + groups * (in_panel / together);
   return {number, digit * top_bits_};
 }
 
@@ -90,7 +146,10 @@ Value Decoder::top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& lo
 
 std::vector<Value> Decoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
   if (bits_ == 8) return {raw};
-  return signed_ ? high_nibbles(t, raw, vector) : low_codes(t, raw, vector);
+  if (signed_) return high_nibbles(t, raw, vector);
+  std::vector<Value> codes;
+  for (int i = 0; i < operands(); ++i) codes.push_back(low_code(t, raw, vector, i));
+  return codes;
 }
 
 /// Both codes as high nibbles: signed bytes without an instruction that extends signs.
@@ -101,20 +160,19 @@ std::vector<Value> Decoder::high_nibbles(const Tile1& t, Value raw, int64_t vect
   return {low, high};
 }
 
-std::vector<Value> Decoder::low_codes(const Tile1& t, Value raw, int64_t vector) const {
+/// That of number i in a byte.
+Value Decoder::low_code(const Tile1& t, Value raw, int64_t vector, int i) const {
+  if (i == 0) {
+    return t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
+  }
   const bool by_bytes = t.b.isa().has(OpCode::shr, 8);
   const int lane = by_bytes ? 8 : t.b.isa().has(OpCode::shr, 16) ? 16 : 32;
-  std::vector<Value> codes = {
-      t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand)};
-  for (int shift = bits_; shift < 8; shift += bits_) {
-    const bool is_last = shift + bits_ == 8;
-    const std::string name = fmt::format("{}_{}", is_last ? "hi" : "mid", vector);
-    Value code = t.b.op(OpCode::shr, {raw}, {.bits = lane, .imm = shift}, name, Role::operand);
-    const bool is_alone = by_bytes && is_last;
-    if (!is_alone) code = t.b.op(OpCode::and_, {code, mask_}, {}, name, Role::operand);
-    codes.push_back(code);
-  }
-  return codes;
+  const bool is_last = i + 1 == operands();
+  const std::string name = fmt::format("{}_{}", is_last ? "hi" : "mid", vector);
+  const Value code =
+      t.b.op(OpCode::shr, {raw}, {.bits = lane, .imm = i * bits_}, name, Role::operand);
+  const bool is_alone = by_bytes && is_last;
+  return is_alone ? code : t.b.op(OpCode::and_, {code, mask_}, {}, name, Role::operand);
 }
 
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,

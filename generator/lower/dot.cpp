@@ -93,7 +93,7 @@ class DepthDot : public Multiplier {
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4 * lanes_))),
         sets_(v.knobs.accumulators),
         product_(contract_of(v).code()),
-        decoder_(v.rhs),
+        decoder_(v),
         activations_(product_) {}
 
   [[nodiscard]] int64_t group() const override { return decoder_.operands() * kr_; }

@@ -5,21 +5,12 @@
 
 #include "lower/splat.h"
 #include "lower/tile.h"
+#include "model/operand_contract.h"
 
 namespace tw {
 namespace {
 
-constexpr int64_t most_k = 32;    ///< of a group
-constexpr int64_t operand_k = 4;  ///< of these, a vector of codes holds several
-
-/// Values of k in a group: a lane of 16 bits takes the products of every other one.
-int64_t depth_of_group(const Format& rhs) {
-  constexpr int64_t most = 32767;
-  const int64_t largest = ((int64_t{1} << code_bits(rhs)) - 1) * 128;
-  int64_t k = most_k;
-  while (k / 2 * largest > most) k /= 2;
-  return k;
-}
+constexpr int64_t operand_k = 4;  ///< of a group's values, that a vector of codes holds
 
 /// Codes stored unsigned in the unsigned operand.
 class NarrowDot : public Multiplier {
@@ -27,9 +18,9 @@ class NarrowDot : public Multiplier {
   explicit NarrowDot(const Variant& v)
       : rows_(v.tile.m.fixed),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
-        group_(depth_of_group(*v.family.rhs)),
+        group_(narrow_depth(*v.family.rhs)),
         in_memory_(v.rhs.block == 0 && !fit_registers(v)),
-        decoder_(v.rhs) {}
+        decoder_(v) {}
 
   [[nodiscard]] int64_t group() const override { return group_; }
 
@@ -69,12 +60,23 @@ class NarrowDot : public Multiplier {
     const int64_t vectors = group_ / (count * operand_k);
     for (int64_t i = g * vectors; i < (g + 1) * vectors; ++i) {
       const int64_t k = first_k(*t.rhs.layout, i);
+      // Four operands of each vector and what blocks need are more than there are registers.
+      const bool one_by_one = t.v.rhs.block != 0 && count > 2;
+      std::vector<Decoder::Packed> packed;    // [vector]
       std::vector<std::vector<Value>> codes;  // [vector][operand]
       for (int64_t j = 0; j < vectors_; ++j) {
-        codes.push_back(decoder_.load(t, rhs, j, k, t.rhs.rows));
+        if (one_by_one) {
+          packed.push_back(decoder_.load_packed(t, rhs, j, k, t.rhs.rows));
+          codes.emplace_back();
+        } else {
+          codes.push_back(decoder_.load(t, rhs, j, k, t.rhs.rows));
+        }
       }
       for (int64_t which = 0; which < count; ++which) {
         const int64_t from = k + which * t.rhs.layout->order.distance;
+        for (size_t j = 0; j < packed.size(); ++j) {
+          codes[j].push_back(decoder_.operand(t, packed[j], which));
+        }
         for (int64_t r = 0; r < rows_; ++r) {
           multiply(t, load_activation(t, lhs, r, from, 32), codes, which, r, narrow);
         }

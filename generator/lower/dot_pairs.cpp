@@ -1,6 +1,6 @@
-// Technique `dot` on 8-bit codes where products are of 16 bits: the codes, kept as code + 128, are
-// widened by a mask and a shift, the even ones of four and the odd ones; activations come as 16
-// bits, in that order.
+// Technique `dot` on bytes without a sign where products are of 16 bits: codes of 8 bits, kept as
+// code + 128, or values of a table. They are widened by a mask and a shift, the even ones of four
+// and the odd ones; activations come as 16 bits, in that order.
 #include <fmt/format.h>
 
 #include "lower/splat.h"
@@ -9,16 +9,19 @@
 namespace tw {
 namespace {
 
-constexpr int64_t group_k = 4;
+constexpr int64_t operand_k = 4;
 
 class PairDot : public Multiplier {
  public:
   explicit PairDot(const Variant& v)
-      : rows_(v.tile.m.fixed), vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))) {}
+      : rows_(v.tile.m.fixed),
+        vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        decoder_(v) {}
 
-  [[nodiscard]] int64_t group() const override { return group_k; }
+  [[nodiscard]] int64_t group() const override { return decoder_.operands() * operand_k; }
 
   void prepare(const Tile1& t) override {
+    decoder_.prepare(t);
     mask_ = splat32(t.b, 0x00ff00ffU, "even_bytes", Role::mask);
   }
 
@@ -34,18 +37,23 @@ class PairDot : public Multiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& acc) override {
-    const int64_t k = g * group_k;
-    std::vector<Value> even;
-    std::vector<Value> odd;
-    for (int64_t j = 0; j < vectors_; ++j) {
-      const Value raw = load_codes(t, rhs, j, k, t.rhs.rows);
-      even.push_back(
-          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("even_{}", j), Role::operand));
-      odd.push_back(t.b.op(OpCode::shr, {raw}, {.bits = 16, .imm = 8}, fmt::format("odd_{}", j),
-                           Role::operand));
+    const int64_t k = first_k(*t.rhs.layout, g);
+    std::vector<std::vector<Value>> bytes;  // [vector][operand]
+    for (int64_t i = 0; i < decoder_.operands(); ++i) {
+      std::vector<Value> even;
+      std::vector<Value> odd;
+      for (int64_t j = 0; j < vectors_; ++j) {
+        if (i == 0) bytes.push_back(decoder_.load(t, rhs, j, k, t.rhs.rows));
+        const Value four = bytes[static_cast<size_t>(j)][static_cast<size_t>(i)];
+        even.push_back(
+            t.b.op(OpCode::and_, {four, mask_}, {}, fmt::format("even_{}", j), Role::operand));
+        odd.push_back(t.b.op(OpCode::shr, {four}, {.bits = 16, .imm = 8}, fmt::format("odd_{}", j),
+                             Role::operand));
+      }
+      const int64_t from = k + i * t.rhs.layout->order.distance;
+      multiply(t, lhs, from, 0, even, acc);
+      multiply(t, lhs, from, 4, odd, acc);
     }
-    multiply(t, lhs, k, 0, even, acc);
-    multiply(t, lhs, k, 4, odd, acc);
   }
 
   Rows finish(const Tile1&, const std::vector<Value>& acc) override {
@@ -75,6 +83,7 @@ class PairDot : public Multiplier {
   }
 
   int64_t rows_, vectors_;
+  Decoder decoder_;
   Value mask_ = no_value;
 };
 

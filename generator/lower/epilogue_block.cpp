@@ -48,7 +48,7 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   const Value packed =
       t.b.op(OpCode::load, {cursor}, {.offset = at, .bytes = bytes}, "scale", Role::operand);
   const Value wide = widened(t.b, packed, type, name, Role::operand);
-  if (is_float(type)) return wide;
+  if (type != ElementType::i8) return wide;
   return t.b.op(OpCode::cvt_i32_f32, {wide}, {}, name, Role::operand);
 }
 
@@ -112,7 +112,7 @@ std::vector<Place> all_in_block(const Tile1& t, const std::vector<Value>& lhs, F
 std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
                                const std::vector<Value>& lhs) {
   std::vector<Start> starts;
-  if (contract_of(t.v).low_unsigned) {
+  if (start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
     for (const Place& at : all_in_block(t, lhs, FieldKind::sums)) starts.push_back({at});
   }
   return multiplier.start(t, starts);
@@ -125,6 +125,12 @@ std::vector<Value> scales_of_block(const Tile1& t, const std::vector<Value>& rhs
   for (size_t j = 0; j < steps.scales.size(); ++j) {
     const std::string name = fmt::format("scale_{}", j);
     scales[j] = t.b.op(OpCode::fmul, {scales[j], steps.scales[j]}, {}, name, Role::operand);
+  }
+  const CodeTable* table = t.v.rhs.table;
+  if (table == nullptr || table->unit == 1) return scales;
+  const Value unit = splat32(t.b, std::bit_cast<uint32_t>(table->unit), "unit");
+  for (Value& scale : scales) {
+    scale = t.b.op(OpCode::fmul, {scale, unit}, {}, "scale", Role::operand);
   }
   return scales;
 }

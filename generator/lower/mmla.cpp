@@ -22,7 +22,7 @@ class Mmla : public Multiplier {
         by_depth_(v.rhs.order.pair != NibblePair::column),
         raw_(has_raw_blocks(v)),
         base_bits_(base_of_sums(v)),
-        decoder_(v.rhs) {
+        decoder_(v) {
     check_segments(*v.isa);
   }
 

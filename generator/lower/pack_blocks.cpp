@@ -53,7 +53,7 @@ std::optional<Relayout> way_of(const Layout& layout, const Source& source, const
 /// Whether any bit differs from what operands want; of rows the caller may say so.
 bool is_flipped(const Layout& layout, const Source& source) {
   const int offset = field_axes(source.axes, FieldKind::data).offset;
-  return block_of(source) == 0 || offset * 0x11 != offset_bits(layout);
+  return block_of(source) == 0 || in_every_code(layout, offset) != offset_bits(layout);
 }
 
 std::optional<CodeSums> sums_of(Builder& b, const Layout& layout, int64_t vectors) {
@@ -459,7 +459,10 @@ class BlockPanelPacker {
 
 bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa) {
   const auto way = way_of(layout, source, isa);
-  return way && field_index(layout, FieldKind::zero_points) < 0 &&
+  const Length scales = lanes_bytes(isa, field_of(layout, FieldKind::scales).type);
+  const bool moves_scales = layout.super_block != 0 ||
+                            (isa.has(OpCode::load, 0, scales) && isa.has(OpCode::store, 0, scales));
+  return way && moves_scales && field_index(layout, FieldKind::zero_points) < 0 &&
          can_move_tops(layout, source, isa, piece_of(layout)) &&
          (field_index(layout, FieldKind::sums) < 0 || CodeSums::possible(layout, isa)) &&
          layout.panel.fixed % isa.lanes32() == 0 && layout.panel.fixed % (way->tile.n + 1) == 0 &&

@@ -7,29 +7,43 @@
 namespace tw {
 namespace {
 
-constexpr int64_t at_once = 4;  ///< blocks whose numbers lie in neighboring bytes
+constexpr int64_t at_once = 4;  ///< blocks whose numbers are packed together
 
 /// From the beginning of a source's super-block to what a field keeps of a block.
 int64_t source_bit(const Source& source, FieldKind kind, int64_t k) {
   return place(source.axes, kind, {0, k, 0}, {k, {}, 0});
 }
 
-/// Of some blocks from that of k on, a byte each.
-Value load_bits(Builder& b, const Source& source, Value from, FieldKind kind, int64_t k) {
+/// Whether those of some blocks lie a byte apart.
+bool are_neighbors(const Source& source, const Layout& layout, FieldKind kind) {
+  if (find_field(source.axes, kind) == nullptr) return true;
+  for (int64_t k = 0; k + layout.block < layout.super_block; k += layout.block) {
+    const bool next = (k / layout.block + 1) % at_once != 0;
+    const int64_t distance =
+        source_bit(source, kind, k + layout.block) - source_bit(source, kind, k);
+    if (next && distance != 8) return false;
+  }
+  return true;
+}
+
+/// Of `count` blocks from that of k on, a byte each.
+Value load_bits(Builder& b, const Source& source, Value from, FieldKind kind, int64_t k,
+                int64_t count) {
   const int64_t bit = source_bit(source, kind, k);
   const int64_t mask = (int64_t{1} << bits(field_axes(source.axes, kind).type)) - 1;
-  Value bytes = b.op(OpCode::load_scalar, {from}, {.bits = 32, .offset = bit / 8}, "bytes");
+  Value bytes = b.op(OpCode::load_scalar, {from},
+                     {.bits = static_cast<int>(8 * count), .offset = bit / 8}, "bytes");
   if (bit % 8 != 0) bytes = b.op(OpCode::ishr, {bytes}, {.imm = bit % 8});
   if (mask == 0xff) return bytes;
-  return b.op(OpCode::iand_imm, {bytes}, {.imm = mask * 0x01010101});
+  return b.op(OpCode::iand_imm, {bytes}, {.imm = count == 1 ? mask : mask * 0x01010101});
 }
 
 /// Their numbers, whose upper bits may stand elsewhere.
 Value load_numbers(Builder& b, const Source& source, Value from, FieldKind kind, FieldKind tops,
-                   int64_t k) {
-  const Value low = load_bits(b, source, from, kind, k);
+                   int64_t k, int64_t count) {
+  const Value low = load_bits(b, source, from, kind, k, count);
   if (find_field(source.axes, tops) == nullptr) return low;
-  const Value top = load_bits(b, source, from, tops, k);
+  const Value top = load_bits(b, source, from, tops, k, count);
   const int shift = bits(field_axes(source.axes, kind).type);
   return plus(b, {low, b.op(OpCode::ishl, {top}, {.imm = shift})}, "numbers");
 }
@@ -54,11 +68,18 @@ void put_super_block_numbers(Builder& b, const Layout& layout, const Source& sou
     for (const auto& [kind, tops] : {std::pair{FieldKind::scales, FieldKind::scale_tops},
                                      {FieldKind::minimums, FieldKind::minimum_tops}}) {
       if (field_index(layout, kind) < 0) continue;
-      const Value numbers = load_numbers(b, source, from, kind, tops, first);
+      const bool together =
+          are_neighbors(source, layout, kind) && are_neighbors(source, layout, tops);
+      const int64_t count = together ? at_once : 1;
+      const int offset = field_axes(source.axes, kind).offset;
+      Value numbers = no_value;
       for (int64_t i = 0; i < at_once; ++i) {
-        const Value number = i == 0 ? numbers : b.op(OpCode::ishr, {numbers}, {.imm = 8 * i});
-        const int64_t offset = packed(kind, first + i * layout.block);
-        b.op(OpCode::store_scalar, {at_numbers, number}, {.bits = 8, .offset = offset});
+        const int64_t k = first + i * layout.block;
+        if (i % count == 0) numbers = load_numbers(b, source, from, kind, tops, k, count);
+        Value number = numbers;
+        if (i % count != 0) number = b.op(OpCode::ishr, {numbers}, {.imm = 8 * (i % count)});
+        if (offset != 0) number = b.add(number, -offset);
+        b.op(OpCode::store_scalar, {at_numbers, number}, {.bits = 8, .offset = packed(kind, k)});
       }
     }
   }

@@ -228,9 +228,15 @@ Value given_offset(Builder& b, const Layout& layout, const Source& source) {
   return is_given(layout, source) ? told_offset(b) : b.constant(offset_of(source));
 }
 
+int64_t in_every_code(const Layout& layout, int64_t number) {
+  int64_t byte = 0;
+  for (int at = 0; at < 8; at += bits(layout.element)) byte |= number << at;
+  return byte;
+}
+
 Value no_codes(Builder& b, const Layout& layout, const Source& source) {
   if (top_bits(layout) != 0) return b.constant(empty_byte(layout));
-  if (!is_given(layout, source)) return b.constant(offset_of(source) * 0x11);
+  if (!is_given(layout, source)) return b.constant(in_every_code(layout, offset_of(source)));
   return times(b, told_offset(b), 0x11, "no_codes");
 }
 
@@ -238,7 +244,7 @@ Value flip_bits(Builder& b, const Layout& layout, const Source& source) {
   if (bits(layout.element) > 8) return no_value;
   const auto everywhere = [&](int64_t byte) { return b.constant(byte * 0x01010101); };
   const int64_t wanted = offset_bits(layout);
-  Value flip = everywhere(wanted ^ (offset_of(source) * 0x11));
+  Value flip = everywhere(wanted ^ in_every_code(layout, offset_of(source)));
   if (is_given(layout, source)) {
     flip = choose(b, {told_offset(b), everywhere(wanted ^ 0x88), flip}, "bits");
   }

@@ -77,6 +77,8 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
 
 /// What a source adds to codes: what it says, or 8 where the caller says that nibbles are unsigned.
 Value given_offset(Builder& b, const Layout& layout, const Source& source);
+/// A byte that holds a number in the bits of each of its codes.
+int64_t in_every_code(const Layout& layout, int64_t number);
 /// What a source byte holds where there are no codes.
 Value no_codes(Builder& b, const Layout& layout, const Source& source);
 /// Bits of a source byte that differ from what the layout wants, as a vector; none: floats.

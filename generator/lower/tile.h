@@ -117,37 +117,50 @@ Value load_codes(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, 
 /// of 8 bits.
 class Decoder {
  public:
-  explicit Decoder(const Layout& rhs)
-      : bits_(8 / static_cast<int>(depth_codes(rhs))),
-        signed_(!rhs.order.low_unsigned),
-        top_bits_(top_bits(rhs)) {}
+  explicit Decoder(const Variant& v);
   /// Operands of a multiplication in a vector, DataOrder::distance of k apart.
   [[nodiscard]] int64_t operands() const { return 8 / bits_; }
   /// Makes what every vector needs, before any loop over k.
   void prepare(const Tile1& t);
   /// Those operands: unsigned codes, or of signed nibbles 16 * code; of bytes the bytes, as the
-  /// layout has them.
+  /// layout has them; of a table its values.
   [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
   /// Those of a vector of packed codes, as load_codes() takes it, with their tops.
   [[nodiscard]] std::vector<Value> load(const Tile1& t, const std::vector<Value>& rhs,
                                         int64_t vector, int64_t k, int64_t vectors_in_panel) const;
 
- private:
   /// Where tops are: in which vector of a block's, from which bit of its bytes on.
   struct TopsAt {
     int64_t vector = 0, bit = 0;
     Value tops = no_value;  ///< the vector, once it is loaded
   };
+  /// A vector of packed codes, of which one operand after the other is made.
+  struct Packed {
+    Value raw, cursor;
+    int64_t vector, k, vectors_in_panel;
+    TopsAt tops;
+  };
+  [[nodiscard]] Packed load_packed(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
+                                   int64_t k, int64_t vectors_in_panel) const;
+  [[nodiscard]] Value operand(const Tile1& t, Packed& packed, int64_t i) const;
+
+ private:
   [[nodiscard]] TopsAt tops_at(const Tile1& t, int64_t vector, int64_t k,
                                int64_t vectors_in_panel) const;
   [[nodiscard]] Value top_of(const Tile1& t, const TopsAt& at, Value cursor, TopsAt& loaded) const;
   [[nodiscard]] std::vector<Value> high_nibbles(const Tile1& t, Value raw, int64_t vector) const;
-  [[nodiscard]] std::vector<Value> low_codes(const Tile1& t, Value raw, int64_t vector) const;
+  [[nodiscard]] Value finished(const Tile1& t, Packed& packed, int64_t i, Value code) const;
+  [[nodiscard]] Value low_code(const Tile1& t, Value raw, int64_t vector, int i) const;
+  void prepare_table(const Tile1& t);
+  [[nodiscard]] Value look_up(const Tile1& t, Value code, int64_t vector) const;
 
   int bits_;  ///< of a code, without its tops
   bool signed_;
   int top_bits_;
+  const CodeTable* table_;
+  int offset_;  ///< of a table's values, where they are multiplied as unsigned bytes
   Value mask_ = no_value, top_mask_ = no_value;
+  std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,

@@ -23,7 +23,7 @@ class TileDot : public Accumulation {
         weights_(tile_file(*v.isa, product_, 2)),
         down_(ratio(v.tile.m, sums_.rows)),
         across_(ratio(v.tile.n * 4, sums_.bytes)),
-        decode_(v.rhs) {}
+        decode_(v) {}
 
   [[nodiscard]] int64_t group() const override { return activations_.bytes.fixed; }
   /// Values of k of the weights behind the last whole tile: as many, or none.

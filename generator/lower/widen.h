@@ -1,4 +1,4 @@
-// Floats of 16 bits as f32 and back, codes as i32.
+// Floats of 16 and 8 bits as f32 and back, codes as i32.
 #pragma once
 
 #include "ir/builder.h"
@@ -14,9 +14,9 @@ inline Length lanes_bytes(const Isa& isa, ElementType type) {
 /// Whether the ISA loads vectors of that type, and makes 32 bits of them.
 inline bool can_widen(const Isa& isa, ElementType type) {
   if (type == ElementType::f32) return true;
-  const OpCode code = type == ElementType::f16  ? OpCode::cvt_f16_f32
-                      : type == ElementType::i8 ? OpCode::widen_8_32
-                                                : OpCode::cvt_bf16_f32;
+  const OpCode code = type == ElementType::f16 ? OpCode::cvt_f16_f32
+                      : bits(type) == 8        ? OpCode::widen_8_32
+                                               : OpCode::cvt_bf16_f32;
   return isa.has(code) && isa.has(OpCode::load, 0, lanes_bytes(isa, type));
 }
 
@@ -26,6 +26,12 @@ inline Value widened(Builder& b, Value x, ElementType type, const std::string& n
   if (type == ElementType::f16) return b.op(OpCode::cvt_f16_f32, {x}, {}, name, role);
   if (type == ElementType::bf16) return b.op(OpCode::cvt_bf16_f32, {x}, {}, name, role);
   if (type == ElementType::i8) return b.op(OpCode::widen_8_32, {x}, {}, name, role);
+  if (type == ElementType::e8m0) {
+    // Bits of f32, whose exponents count alike: but 2^-127, no normal number, becomes 0.
+    const Value wide = b.op(OpCode::widen_8_32, {x}, {}, name, role);
+    const Value unsigned_ = b.op(OpCode::shl, {wide}, {.bits = 32, .imm = 24}, name, role);
+    return b.op(OpCode::shr, {unsigned_}, {.bits = 32, .imm = 1}, name, role);
+  }
   return x;
 }
 

@@ -214,10 +214,9 @@ FieldAxes data_axes(const Layout& layout) {
 FieldAxes top_axes(const Layout& layout, ElementType type) {
   const auto [groups, vectors] = top_order(layout);
   const int64_t kr = layout.order.kr;
-  const Length columns = vectors == 1 ? layout.panel : digit_columns(layout);
+  const Length columns = layout.panel.divided(vectors);
   return dense(FieldKind::tops, type,
                {{Dim::k, layout.block / (kr * groups), kr * groups},
-                {Dim::n, ratio(layout.panel, columns * vectors), columns * vectors},
                 {Dim::n, columns},
                 {Dim::k, kr},
                 {Dim::n, vectors, columns},

@@ -30,6 +30,26 @@ void check_kr(const OperandContract& wants, const Isa& isa, int kr) {
                                           info(wants.code()).name, isa.name, legal));
 }
 
+/// Whether a block's codes are whole groups of bytes.
+bool fills_blocks(const Format& rhs, int block, int kr) {
+  const int codes = std::max(1, 8 / bits(rhs.element));
+  return block % (codes * kr) == 0;
+}
+
+int preferred_kr(const OperandContract& wants, const Format& rhs, int block) {
+  const auto fits = [&](int kr) { return fills_blocks(rhs, block, kr); };
+  const auto found = std::find_if(wants.kr.begin(), wants.kr.end(), fits);
+  return found != wants.kr.end() ? *found : wants.kr.front();
+}
+
+void check_block_depth(const Format& rhs, const Isa& isa, int block, int kr) {
+  if (fills_blocks(rhs, block, kr)) return;
+  throw NoInstruction(
+      fmt::format("kr {} is not possible with format {} on {}: {} codes share a byte, blocks have "
+                  "{}",
+                  kr, rhs.name, isa.name, 8 / bits(rhs.element), block));
+}
+
 void check_panels(const OperandContract& wants, const Isa& isa, const Panels& panels) {
   const Length rows = wants.lhs_rows.of(isa, panels.kr);
   const Length columns = wants.rhs_columns.of(isa, panels.kr);
@@ -97,9 +117,10 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   layout.block = block;
   if (block != 0) layout.k_multiple = std::min(layout.k_multiple, block);
   const Field data{FieldKind::data, wants.lhs_kept, 1, 1, true};
+  const bool has_starts = start_factor(wants, rhs, panels.kr) != 0;
   const Field sums = sums_field(isa, rhs, wants, panels, block);
   layout.fields = {data};
-  if (wants.low_unsigned || (block != 0 && (rhs.has_zero_point || rhs.has_minimums))) {
+  if (has_starts || (block != 0 && (rhs.has_zero_point || rhs.has_minimums))) {
     const bool first = starts_are_vectors(isa, wants, block);
     layout.fields.insert(first ? layout.fields.begin() : layout.fields.end(), sums);
   }
@@ -112,7 +133,7 @@ Layout lhs_layout(const Format& format, const Format& rhs, const Isa& isa,
   const int repeat = !by_blocks ? 1 : pairs ? 2 : sums.repeat >= 4 ? 4 : 1;
   layout.fields.push_back({FieldKind::scales, ElementType::f32, 1, repeat, by_blocks});
   // Codes alone are the same with blocks and without, of any length.
-  if (!by_blocks && !wants.low_unsigned) layout.block = 0;
+  if (!by_blocks && !has_starts) layout.block = 0;
   return layout;
 }
 
@@ -135,32 +156,33 @@ Layout rhs_layout(const Format& lhs, const Format& format, const OperandContract
   Layout layout;
   layout.side = Side::rhs;
   layout.element = format.element;
+  layout.table = format.table;
   layout.panel = panels.rhs;
   layout.order = {panels.kr, wants.pair, wants.low_unsigned, wants.high_unsigned, panels.kr};
   layout.block = block;
   const Field data{FieldKind::data, format.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
   if (format.scales == Granularity::block) {
-    // Nibbles as far apart as in ggml's blocks: packing those moves whole groups of kr bytes.
-    const int half = format.block / 2;
-    if (wants.pair == NibblePair::depth) layout.order.distance = half;
+    // Codes of a byte as far apart as a block allows, nibbles as in ggml's: packing those moves
+    // whole groups of kr bytes.
+    const int distance = format.block * bits(format.element) / 8;
+    if (wants.pair == NibblePair::depth) layout.order.distance = distance;
     // The sums serve an lhs with zero points; they are few enough to have one layout for all.
     // Scales stand behind the codes: few columns' would move those off multiples of a vector.
-    layout.fields = {data,
-                     {FieldKind::scales, panels.scales, 1, 1, true},
-                     {FieldKind::sums, ElementType::f32, 1, 1, false},
-                     bias};
-    if (format.has_minimums) layout.fields[2] = {FieldKind::minimums, panels.scales, 1, 1, true};
+    const ElementType scales = panels.scales.value_or(format.scale_type);
+    layout.fields = {data};
     if (format.top_bits != 0) {
       const ElementType type = format.top_bits == 1 ? ElementType::i1 : ElementType::i2;
-      if (!format.has_minimums) layout.fields.erase(layout.fields.begin() + 2);
-      layout.fields.insert(layout.fields.begin() + 1, {FieldKind::tops, type, 1, 1, true});
+      layout.fields.push_back({FieldKind::tops, type, 1, 1, true});
     }
+    layout.fields.push_back({FieldKind::scales, scales, 1, 1, true});
+    if (format.has_zero_point)
+      layout.fields.push_back({FieldKind::zero_points, scales, 1, 1, true});
+    if (format.has_minimums) layout.fields.push_back({FieldKind::minimums, scales, 1, 1, true});
+    if (keeps_block_sums(format))
+      layout.fields.push_back({FieldKind::sums, ElementType::f32, 1, 1, false});
+    layout.fields.push_back(bias);
     if (format.super_block != 0) add_steps(layout, format.super_block);
-    if (format.has_zero_point) {
-      layout.fields.insert(layout.fields.begin() + 2,
-                           {FieldKind::zero_points, panels.scales, 1, 1, true});
-    }
   } else if (is_static(lhs)) {
     layout.fields = {data,
                      {FieldKind::bias, ElementType::i32, 1, 1, false},
@@ -296,7 +318,7 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
     if (block == 0) return;
     throw std::invalid_argument(fmt::format("format {} has no blocks", rhs.name));
   }
-  const bool one_length = rhs.super_block != 0 || rhs.top_bits != 0;
+  const bool one_length = rhs.super_block != 0 || rhs.top_bits != 0 || rhs.table != nullptr;
   if (one_length && block != rhs.block) {
     throw std::invalid_argument(
         fmt::format("blocks of {} are not possible: {} of {} are of {}", block,
@@ -308,17 +330,23 @@ void check_block(const Format& rhs, int64_t block, ElementType scales) {
         "blocks of {} are not possible: of {}, or of a multiple of {} up to {}, they are", block,
         shortest_block, long_block_step, longest_block));
   }
+  if (rhs.scale_type == ElementType::e8m0) {
+    if (scales == rhs.scale_type) return;
+    throw std::invalid_argument(fmt::format("scales of {} are not possible: those of {} are {}",
+                                            name(scales), rhs.name, name(rhs.scale_type)));
+  }
   if (bits(scales) != 16 && scales != ElementType::f32) {
     throw std::invalid_argument(
         fmt::format("scales of {} are not possible: of f16, bf16 or f32 they are", name(scales)));
   }
 }
 
-/// Numbers of super-blocks' scales are bytes, of which a kernel makes f32.
-static void check_super_block(const Format& rhs, const Isa& isa) {
+/// Scales, or of super-blocks the numbers of them, may be bytes, of which a kernel makes f32.
+static void check_bytes_of_scales(const Format& rhs, const Isa& isa) {
   const bool widens = isa.has(OpCode::widen_8_32) && isa.has(OpCode::cvt_i32_f32) &&
                       isa.has(OpCode::load, 0, isa.vector_bytes.divided(4));
-  if (rhs.super_block == 0 || widens) return;
+  const bool are_bytes = rhs.super_block != 0 || bits(rhs.scale_type) == 8;
+  if (!are_bytes || widens) return;
   throw NoInstruction(fmt::format(
       "format {} is not possible on {}: it has no instruction that makes 32 bits of bytes",
       rhs.name, isa.name));
@@ -328,8 +356,8 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                           const Panels& wanted) {
   check_pair(lhs, rhs, technique, isa, wanted.sums);
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
-  check_block(rhs, block, wanted.scales);
-  check_super_block(rhs, isa);
+  check_block(rhs, block, wanted.scales.value_or(rhs.scale_type));
+  check_bytes_of_scales(rhs, isa);
   if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
     throw NoInstruction(
         fmt::format("outer is not possible with blocks on {}, which has no instruction that adds "
@@ -347,10 +375,11 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     rhs.has_minimums ? "minimums" : "zero points", name(technique), isa.name));
   }
   Panels panels = wanted;
-  if (panels.kr == 0) panels.kr = contract.kr.front();
+  if (panels.kr == 0) panels.kr = preferred_kr(contract, rhs, block);
   if (panels.lhs == Length{}) panels.lhs = contract.lhs_rows.of(isa, panels.kr);
   if (panels.rhs == Length{}) panels.rhs = contract.rhs_columns.of(isa, panels.kr);
   check_kr(contract, isa, panels.kr);
+  check_block_depth(rhs, isa, block, panels.kr);
   check_panels(contract, isa, panels);
   if (!own) return kleidiai_layouts(lhs, rhs, panels);
   if (is_float(lhs)) {

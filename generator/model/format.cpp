@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tw {
 
 std::string_view name(ElementType type) {
@@ -18,6 +20,8 @@ std::string_view name(ElementType type) {
       return "i16";
     case ElementType::i32:
       return "i32";
+    case ElementType::e8m0:
+      return "e8m0";
     case ElementType::f16:
       return "f16";
     case ElementType::bf16:
@@ -37,6 +41,7 @@ int bits(ElementType type) {
     case ElementType::i4:
       return 4;
     case ElementType::i8:
+    case ElementType::e8m0:
       return 8;
     case ElementType::i16:
     case ElementType::f16:
@@ -49,10 +54,17 @@ int bits(ElementType type) {
   return 0;
 }
 
+/// ggml's IQ4_NL and IQ4_XS.
+static const CodeTable iq4{
+    "iq4", {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}, 1};
+/// E2M1 of the OCP microscaling formats: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and the same negated.
+static const CodeTable e2m1{
+    "e2m1", {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 0.5F};
+
 const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
       // name, element, scales, zero point, quantized on the fly, block, minimums, super-block,
-      // top bits
+      // top bits, table, type of scales
       {"qai8dx", ElementType::i8, Granularity::row, true, true, 0},
       {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
@@ -69,6 +81,12 @@ const std::vector<Format>& formats() {
       {"qmi5c32", ElementType::i4, Granularity::block, false, false, 32, true, 0, 1},
       {"qmi5k32", ElementType::i4, Granularity::block, false, false, 32, true, 256, 1},
       {"qsi6k16", ElementType::i4, Granularity::block, false, false, 16, false, 256, 2},
+      {"qmi2k16", ElementType::i2, Granularity::block, false, false, 16, true, 256},
+      {"qsi3k16", ElementType::i2, Granularity::block, false, false, 16, false, 256, 1},
+      {"qnl4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &iq4},
+      {"qnl4k32", ElementType::i4, Granularity::block, false, false, 32, false, 256, 0, &iq4},
+      {"qmx4c32", ElementType::i4, Granularity::block, false, false, 32, false, 0, 0, &e2m1,
+       ElementType::e8m0},
       {"f32", ElementType::f32, Granularity::none, false, false, 0},
       {"f16", ElementType::f16, Granularity::none, false, false, 0},
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
@@ -78,6 +96,16 @@ const std::vector<Format>& formats() {
 
 int code_bits(const Format& format) {
   return bits(format.element) + format.top_bits;
+}
+
+int unsigned_offset(const CodeTable& table) {
+  int offset = 1;
+  while (offset < -*std::min_element(table.values.begin(), table.values.end())) offset *= 2;
+  return offset;
+}
+
+bool keeps_block_sums(const Format& format) {
+  return !format.has_minimums && format.top_bits == 0 && format.table == nullptr;
 }
 
 int middle_code(const Format& format) {
@@ -106,16 +134,14 @@ bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_block = rhs.scales == Granularity::block && !rhs.quantized_on_the_fly;
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
   if (is_float(lhs)) {
-    const bool whole_codes = rhs.top_bits == 0;
-    return is_float(rhs) || (by_block && !rhs.has_minimums && whole_codes) ||
-           (by_channel && !takes_sums);
+    return is_float(rhs) || (by_block && keeps_block_sums(rhs)) || (by_channel && !takes_sums);
   }
   if (is_float(rhs) || is_static(rhs) || rhs.quantized_on_the_fly) return false;
   if (is_static(lhs)) return by_channel;
   if (by_channel) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;
-  // Zero points and minimums of blocks are taken with what a row's block adds up to. Codes with
-  // tops have no sums beside them that would serve zero points of rows.
-  const bool by_rows = !takes_sums && rhs.top_bits == 0;
+  // Zero points and minimums of blocks are taken with what a row's block adds up to. Zero points
+  // of rows need sums of columns.
+  const bool by_rows = !rhs.has_zero_point && keeps_block_sums(rhs);
   return lhs.quantized_on_the_fly && (lhs.scales == Granularity::block || by_rows);
 }
 

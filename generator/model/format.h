@@ -1,6 +1,8 @@
 // What the numbers of an operand mean. A new type is a row in format.cpp.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,12 +10,22 @@
 
 namespace tw {
 
-enum class ElementType { i1, i2, i4, i8, i16, i32, f16, bf16, f32 };
+/// e8m0: 2^(byte - 127), as the OCP microscaling formats have scales.
+enum class ElementType { i1, i2, i4, i8, i16, i32, e8m0, f16, bf16, f32 };
 std::string_view name(ElementType type);
 int bits(ElementType type);
 
 /// Which values share a scale.
 enum class Granularity { none, tensor, row, channel, block };
+
+/// What codes of 4 bits stand for, where not for themselves.
+struct CodeTable {
+  std::string_view name;  ///< "iq4"
+  std::array<int8_t, 16> values;
+  float unit;  ///< that the values are numbers of, a power of two
+};
+/// Added to a table's values it makes them unsigned bytes: a power of two.
+int unsigned_offset(const CodeTable& table);
 
 struct Format {
   std::string_view name;  ///< "qai8dx", "qsi4cx", "f32": as in family names
@@ -29,9 +41,13 @@ struct Format {
   int super_block = 0;
   /// Bits of a code above those of the element, in a plane of their own.
   int top_bits = 0;
+  const CodeTable* table = nullptr;           ///< null: codes are numbers
+  ElementType scale_type = ElementType::f16;  ///< of blocks, unless a spec says another
 };
 
 int code_bits(const Format& format);
+/// Whether columns have the sum over blocks of scale * (sum of the block's codes) beside them.
+bool keeps_block_sums(const Format& format);
 /// The code from which sums count: of codes around zero what zero is stored as, half of all there
 /// are. Codes above minimums have none; they take that of the element, so that activations begin
 /// with the same for all of them.

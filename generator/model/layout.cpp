@@ -103,12 +103,13 @@ std::string canonical(const Layout& layout) {
     pairing = " u";
   }
   if (order.even_first) pairing += " even-first";
+  const std::string values = layout.table != nullptr ? fmt::format("={}", layout.table->name) : "";
   std::string rules = layout.block != 0 ? fmt::format(" b{}", layout.block) : "";
   if (layout.super_block != 0) rules += fmt::format("of{}", layout.super_block);
   if (layout.edge == Edge::last) rules += " edge=last";
   if (layout.rounding == Rounding::away) rules += " round=away";
-  return fmt::format("{} {} {}{} kr{}{} k%{}{} [{}]", layout.side == Side::lhs ? "lhs" : "rhs",
-                     name(layout.element), layout.side == Side::lhs ? 'm' : 'n',
+  return fmt::format("{} {}{} {}{} kr{}{} k%{}{} [{}]", layout.side == Side::lhs ? "lhs" : "rhs",
+                     name(layout.element), values, layout.side == Side::lhs ? 'm' : 'n',
                      to_string(layout.panel), order.kr, pairing, layout.k_multiple, rules, fields);
 }
 
@@ -122,7 +123,7 @@ std::string block_suffix(const Layout& layout, const Format& format, BlockLength
   }
   for (const Field& field : layout.fields) {
     const bool unusual = layout.side == Side::rhs && field.kind == float_scale(layout) &&
-                         field.type != ElementType::f16;
+                         field.type != format.scale_type;
     if (unusual) text += fmt::format("_{}", name(field.type));
   }
   return text;

@@ -22,7 +22,7 @@ enum class FieldKind {
                 ///< the sum over blocks of scale * (sum of the block's codes)
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
                 ///< of their blocks of the scales' type
-  scales,       ///< f32, f16 or bf16; of super-blocks numbers of 8 bits
+  scales,       ///< f32, f16, bf16 or e8m0; of super-blocks numbers of 8 bits
   minimums,     ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
                 ///< added; without, a code is worth scale * code
   bias,  ///< f32; i32: of static activations, less their zero point times the column's sum of
@@ -87,6 +87,7 @@ enum class Rounding { even, away };  ///< ties to even, ties away from zero
 struct Layout {
   Side side = Side::rhs;
   ElementType element = ElementType::i8;  ///< codes of i8 may be kept as i16
+  const CodeTable* table = nullptr;       ///< of the values that codes stand for; null: none
   Length panel = 1;                       ///< rows (lhs) or columns (rhs) of one panel
   DataOrder order;
   int k_multiple = 32;  ///< k is padded up to a multiple of this
@@ -167,7 +168,7 @@ int64_t empty_byte(const Layout& layout);
 /// Bits of a code that are in the plane of `tops`; 0: there is none.
 int top_bits(const Layout& layout);
 /// A byte of tops holds those of so many groups of kr values of a column, and then those of the
-/// same bytes of the next vectors of columns.
+/// same bytes of columns that are panel / vectors away.
 struct TopOrder {
   int64_t groups;   ///< in a byte
   int64_t vectors;  ///< likewise

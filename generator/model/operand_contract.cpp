@@ -34,18 +34,18 @@ constexpr Extent tile_columns{0, 0, 1, Extent::Tile::columns};
 static const std::vector<OperandContract>& contracts() {
   // clang-format off
   static const std::vector<OperandContract> table = {
-      // Weights of 2 bits, one scale a column: four unsigned codes of a column in a byte, which are
-      // signed bytes just as well. Terms of zero points take k in every lane.
-      {dot, own, i2, false, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
+      // Weights of 2 bits: four unsigned codes of a column in a byte, which are signed bytes just as
+      // well. Terms of zero points take k in every lane.
+      {dot, own, i2, true, {{OpCode::dot4_u8s8}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i2, false, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
+      {dot, own, i2, true, {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}}, {4}, one, lanes,
        depth, true, true, i8, Contraction::dot_narrow},
-      {dot, own, i2, false,
+      {dot, own, i2, true,
        {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::dup, 32}}, {4, 8}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {dot, own, i2, false, {{OpCode::dot4_s8s8}, {OpCode::dup, 32}}, {8, 4}, one, lanes,
+      {dot, own, i2, true, {{OpCode::dot4_s8s8}, {OpCode::dup, 32}}, {8, 4}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
-      {mmla, own, i2, false, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8}, two, lanes,
+      {mmla, own, i2, true, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8}, two, lanes,
        depth, true, true, i8, Contraction::mmla},
 
       // Weights of 4 bits. The operands of outer products, for a row of the output by itself:
@@ -64,6 +64,23 @@ static const std::vector<OperandContract>& contracts() {
        column, true, false, i8, Contraction::dot_column},
       {mmla, own, i4, true, {{OpCode::mmla_s8s8}}, {8}, two, raw,
        column, true, false, i8, Contraction::mmla},
+      // Codes that stand for values of a table, which are bytes with or without a sign.
+      {dot, own, i4, true, {{OpCode::dot4_u8s8}, {OpCode::look_up}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i4, true, {{OpCode::dot4_u8s8}, {OpCode::look_up_lanes}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i4, true,
+       {{OpCode::dot2_u8s8_sat}, {OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_narrow},
+      {dot, own, i4, true, {{OpCode::dot2_s16}, {OpCode::look_up}}, {4}, one, lanes,
+       depth, true, true, i16, Contraction::dot_pairs},
+      {dot, own, i4, true,
+       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4, 8}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {dot, own, i4, true, {{OpCode::dot4_s8s8}, {OpCode::look_up}}, {8, 4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
+      {mmla, own, i4, true, {{OpCode::mmla_s8s8}, {OpCode::look_up}}, {8}, two, lanes,
+       depth, true, true, i8, Contraction::mmla},
       // With tops, nibbles must be alone: codes of up to 6 bits are signed bytes as they are.
       {dot, own, i4, true, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
        depth, true, true, i8, Contraction::dot_depth},
@@ -158,9 +175,25 @@ Length Extent::of(const Isa& isa, int kr) const {
 
 int start_factor(const OperandContract& contract, const Format& rhs, int kr) {
   if (!contract.low_unsigned) return 0;
+  if (rhs.table != nullptr) return holds_unsigned(contract) ? -unsigned_offset(*rhs.table) : 0;
   const bool two_lanes = contract.code() == OpCode::dot4_s8s8 && kr == 8;
   const int offset = middle_code(rhs);
   return two_lanes ? -offset / 2 : -offset;
+}
+
+bool holds_unsigned(const OperandContract& contract) {
+  return contract.code() != OpCode::dot4_s8s8 && contract.code() != OpCode::mmla_s8s8;
+}
+
+int64_t narrow_depth(const Format& rhs) {
+  constexpr int64_t operand_k = 4, most_k = 32, most = 32767;
+  const int highest = rhs.table == nullptr
+                          ? (1 << code_bits(rhs)) - 1
+                          : *std::max_element(rhs.table->values.begin(), rhs.table->values.end()) +
+                                unsigned_offset(*rhs.table);
+  int64_t k = std::min<int64_t>(most_k, rhs.block == 0 ? most_k : rhs.block);
+  while (k / 2 * highest * 128 > most) k /= 2;
+  return k < operand_k * 8 / bits(rhs.element) ? 0 : k;
 }
 
 bool loads_starts(const OperandContract& contract) {
@@ -182,8 +215,13 @@ static bool fits(const OperandContract& contract, const Format& lhs, const Forma
   const bool fits_lhs =
       is_float(lhs) ? contract.lhs_kept == lhs.element : !is_float(contract.lhs_kept);
   const bool holds_tops = contract.pair == depth && contract.low_unsigned;
+  const auto looks_up = [](const Need& need) {
+    return need.code == OpCode::look_up || need.code == OpCode::look_up_lanes;
+  };
+  const bool has_table = std::any_of(contract.needs.begin(), contract.needs.end(), looks_up);
   return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16) &&
-         (holds_tops || rhs.top_bits == 0);
+         (holds_tops || rhs.top_bits == 0) && has_table == (rhs.table != nullptr) &&
+         (contract.contraction != Contraction::dot_narrow || narrow_depth(rhs) != 0);
 }
 
 const OperandContract* find_contract(const Format& lhs, const Format& rhs, Technique technique,

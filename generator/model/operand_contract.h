@@ -57,6 +57,11 @@ struct OperandContract {
 /// by halves where two lanes add up to one output. Minus a power of two; 0: weights have their
 /// signs.
 int start_factor(const OperandContract& contract, const Format& rhs, int kr);
+/// Whether values of a table are multiplied as unsigned bytes.
+bool holds_unsigned(const OperandContract& contract);
+/// Values of k whose products a lane of 16 bits holds, that of every other one (Contraction::
+/// dot_narrow), for codes of that format and activations of any 8 bits; 0: not those of one vector.
+int64_t narrow_depth(const Format& rhs);
 /// Whether starts are ready in the layout: the sums times that.
 bool loads_starts(const OperandContract& contract);
 /// The registers that hold an argument of `product`, which multiplies tiles.

@@ -23,6 +23,7 @@ constexpr OperandType operand_types[] = {
     {"v", Kind::vector, Element::lanes, 0},
     {"s8", Kind::vector, Element::s8, 1},
     {"u8", Kind::vector, Element::u8, 1},
+    {"below_16", Kind::vector, Element::below_16, 1},
     {"s16", Kind::vector, Element::s16, 2},
     {"i32", Kind::vector, Element::i32, 4},
     {"f16", Kind::vector, Element::f16, 2},

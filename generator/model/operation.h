@@ -108,6 +108,7 @@ enum class Element {
   lanes,      ///< v: of the operation's lane width; bytes, where it has none
   s8,
   u8,
+  below_16,  ///< bytes, at most 15
   s16,
   i32,  ///< signed or not is all the same
   f16,

@@ -12,7 +12,7 @@ const FieldAxes& data_of(const Source& source) {
 /// Whether it says what its values are: floats, or codes beside their scales.
 bool has_values(const Source& source) {
   if (find_field(source.axes, FieldKind::scale_steps) != nullptr) return false;
-  if (top_bits(source) != 0) return false;
+  if (top_bits(source) != 0 || source.table != nullptr) return false;
   return is_float(data_of(source).type) || block_of(source) != 0;
 }
 
@@ -22,13 +22,14 @@ struct Kept {
   int top_bits;
   int64_t block;  ///< 0: there are none
   bool minimums;
+  const CodeTable* table;
 };
 
 /// Whether a source's are the same.
 bool has_codes(const Source& source, const Kept& kept) {
   const bool has_minimums = find_field(source.axes, FieldKind::minimums) != nullptr;
   if (data_of(source).type != kept.type || has_minimums != kept.minimums) return false;
-  if (top_bits(source) != kept.top_bits) return false;
+  if (top_bits(source) != kept.top_bits || source.table != kept.table) return false;
   // Scales of blocks that are elsewhere are rows of k / block values beside rows of k values.
   const int64_t own = block_of(source);
   return own != 0 ? own == kept.block : kept.block == 0 || !rows_are_k(source);
@@ -133,6 +134,40 @@ const std::vector<Source>& sources() {
                       tops(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}),
                       dense(FieldKind::scales, ElementType::i8, {{Dim::k, 16, 16}}),
                       f16_step(FieldKind::scale_steps)}))});
+    // Codes that stand for values of a table.
+    const CodeTable* iq4 = find_format("qnl4c32")->table;
+    const CodeTable* e2m1 = find_format("qmx4c32")->table;
+    list.push_back({"iq4_nl", rows(Dim::n, blocks(32, {f16_scale, nibbles})), false, iq4});
+    const FieldAxes e8m0_scale{FieldKind::scales, ElementType::e8m0, 0, {}, 0, {}};
+    list.push_back({"mxfp4", rows(Dim::n, blocks(32, {e8m0_scale, nibbles})), false, e2m1});
+    // Six bits for each of eight blocks, less 32: two here, four there.
+    const FieldAxes scale_tops = dense(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 8, 32}});
+    const FieldAxes scales = dense(FieldKind::scales, ElementType::i4, {{Dim::k, 8, 32}}, 32);
+    const FieldAxes nibbles_of_blocks =
+        codes(ElementType::i4, {{Dim::k, 8, 32}, {Dim::k, 16}, {Dim::k, 2, 16}}, 8);
+    list.push_back({"iq4_xs",
+                    rows(Dim::n, blocks(256, {f16_step(FieldKind::scale_steps), scale_tops, scales,
+                                              nibbles_of_blocks})),
+                    false, iq4});
+    // Of two and three bits: of values 32 apart four share a byte.
+    const FieldAxes quarters =
+        codes(ElementType::i2, {{Dim::k, 2, 128}, {Dim::k, 32}, {Dim::k, 4, 32}}, 2);
+    const FieldAxes low_scales{FieldKind::scales, ElementType::i4, 0, {{Dim::k, 16, 16, 8}}, 0, {}};
+    // In the upper halves of the same bytes, where as a member they would be behind them.
+    const FieldAxes high_minimums{
+        FieldKind::minimums, ElementType::i4, 4 - 64, {{Dim::k, 16, 16, 8}}, 0, {}};
+    list.push_back({"q2_k", rows(Dim::n, blocks(256, {low_scales, high_minimums, quarters,
+                                                      f16_step(FieldKind::scale_steps),
+                                                      f16_step(FieldKind::minimum_steps)}))});
+    // Scales less 32: eight bytes of nibbles, four with their upper bits.
+    const FieldAxes scale_nibbles{
+        FieldKind::scales, ElementType::i4, 0, {{Dim::k, 2, 128, 4}, {Dim::k, 8, 16, 8}}, 32, {}};
+    const FieldAxes scale_quarters =
+        dense(FieldKind::scale_tops, ElementType::i2, {{Dim::k, 4, 16}, {Dim::k, 4, 64}});
+    list.push_back(
+        {"q3_k", rows(Dim::n, blocks(256, {tops(ElementType::i1, {{Dim::k, 32}, {Dim::k, 8, 32}}),
+                                           quarters, scale_nibbles, scale_quarters,
+                                           f16_step(FieldKind::scale_steps)}))});
     return list;
   }();
   return table;
@@ -144,7 +179,7 @@ std::vector<std::string> source_names(const Format& format) {
     if (source.zero_codes && !(format.has_zero_point && format.block != 0)) continue;
     const bool converts = is_float(format) && has_values(source);
     const Kept kept{format.element, format.top_bits, std::max(format.super_block, format.block),
-                    format.has_minimums};
+                    format.has_minimums, format.table};
     if (!converts && !has_codes(source, kept)) continue;
     const std::string name(source.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -157,7 +192,8 @@ const Source* find_source(std::string_view name, const Layout& layout) {
   for (const Source& source : sources()) {
     if (source.name != name) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
-    if (has_codes(source, {layout.element, top_bits(layout), whole_block(layout), minimums})) {
+    const Kept kept{layout.element, top_bits(layout), whole_block(layout), minimums, layout.table};
+    if (has_codes(source, kept)) {
       const FieldKind scale = float_scale(layout);
       const bool fits = block_of(source) == 0 ||
                         field_axes(source.axes, scale).type == field_of(layout, scale).type;

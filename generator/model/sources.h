@@ -16,6 +16,7 @@ struct Source {
   /// Zero points beside the weights are unsigned codes as wide as theirs, those of a column from a
   /// whole byte on; else of the type of the scales.
   bool zero_codes = false;
+  const CodeTable* table = nullptr;  ///< of the values that codes stand for; null: none
 };
 
 /// Those of one name differ in what their values are. In the order of tw_rhs_order.

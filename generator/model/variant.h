@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -101,8 +102,8 @@ struct Panels {
   int kr = 0;
   LayoutStyle style = LayoutStyle::own;
   int block = 0;  ///< values of k that share a weight scale; zero: the format's
-  ElementType scales = ElementType::f16;  ///< of scales per block
-  ElementType sums = ElementType::f32;    ///< of products of floats
+  std::optional<ElementType> scales = {};  ///< per block; none: the format's
+  ElementType sums = ElementType::f32;     ///< of products of floats
 };
 
 /// Throws std::invalid_argument where products of such activations have no outputs of that type, or

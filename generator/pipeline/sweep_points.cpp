@@ -159,7 +159,7 @@ std::string entry_text(const SweepAim& aim, const SweepPoint& point) {
   }
   if (has_blocks(aim)) {
     text += fmt::format("blocks: {{length: {}, scales: {}}}, ", point.panels.block,
-                        name(point.panels.scales));
+                        name(*point.panels.scales));
   }
   text += fmt::format("panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}, knobs: {{",
                       to_string(point.panels.lhs), to_string(point.panels.rhs), point.panels.kr,

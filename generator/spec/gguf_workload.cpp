@@ -28,6 +28,8 @@ constexpr Served served[] = {
     {"F32", "matmul_clamp_f32_f32_f32p", 0, ""},
     {"F16", "matmul_clamp_f32_f32_f16p", 0, ""},
     {"BF16", "matmul_clamp_f32_f32_bf16p", 0, ""},
+    {"Q2_K", "matmul_clamp_f32_qsi8d32p_qmi2k16p", 256, "f16"},
+    {"Q3_K", "matmul_clamp_f32_qsi8d32p_qsi3k16p", 256, "f16"},
     {"Q4_0", "matmul_clamp_f32_qsi8d32p_qsi4c32p", 32, "f16"},
     {"Q4_1", "matmul_clamp_f32_qsi8d32p_qmi4c32p", 32, "f16"},
     {"Q4_K", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, "f16"},
@@ -35,6 +37,9 @@ constexpr Served served[] = {
     {"Q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, "f16"},
     {"Q5_K", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, "f16"},
     {"Q6_K", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, "f16"},
+    {"IQ4_NL", "matmul_clamp_f32_qsi8d32p_qnl4c32p", 32, "f16"},
+    {"IQ4_XS", "matmul_clamp_f32_qsi8d32p_qnl4k32p", 256, "f16"},
+    {"MXFP4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, "e8m0"},
     {"Q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, "f16"},
 };
 

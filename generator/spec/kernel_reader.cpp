@@ -445,7 +445,8 @@ ElementType read_sums(const YamlNode& node) {
 }
 
 ElementType read_scales(const YamlNode& node) {
-  return read_type(node, "scale type", {ElementType::f16, ElementType::bf16, ElementType::f32},
+  return read_type(node, "scale type",
+                   {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::e8m0},
                    output_name);
 }
 

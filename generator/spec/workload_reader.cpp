@@ -56,10 +56,10 @@ Regime read_regime(const YamlNode& node) {
   node.fail(unknown_text("regime", node.text(), names));
 }
 
-/// Blocks as specs have them: the format's, with scales of f16, unless the file says otherwise.
+/// Blocks as specs have them: the format's, with its scales, unless the file says otherwise.
 void read_blocks(const YamlNode& node, const Format& weights, Matmul& matmul) {
   int64_t block = weights.block;
-  ElementType type = ElementType::f16;
+  ElementType type = weights.scale_type;
   const YamlNode* length = node.find("block");
   const YamlNode* scales = node.find("scales");
   for (const YamlNode* given : {length, scales}) {
@@ -74,7 +74,7 @@ void read_blocks(const YamlNode& node, const Format& weights, Matmul& matmul) {
   try {
     check_block(weights, block, type);
   } catch (const std::invalid_argument& error) {
-    length->fail(error.what());
+    (scales != nullptr && length == nullptr ? scales : length)->fail(error.what());
   }
   if (matmul.k % block != 0) {
     node.at("k").fail(

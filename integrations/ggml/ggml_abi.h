@@ -30,11 +30,16 @@ enum TensorType {
   type_q5_0 = 6,
   type_q5_1 = 7,
   type_q8_0 = 8,
+  type_q2_k = 10,
+  type_q3_k = 11,
   type_q4_k = 12,
   type_q5_k = 13,
   type_q6_k = 14,
+  type_iq4_nl = 20,
+  type_iq4_xs = 23,
   type_i32 = 26,
-  type_bf16 = 30
+  type_bf16 = 30,
+  type_mxfp4 = 39
 };
 
 struct Buffer;

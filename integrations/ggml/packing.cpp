@@ -27,9 +27,14 @@ constexpr WeightType kTypes[] = {
     {type_q5_0, "q5_0", "matmul_clamp_f32_qsi8d32p_qsi5c32p", 32, 22, TW_Q5_0, "q5_0"},
     {type_q5_1, "q5_1", "matmul_clamp_f32_qsi8d32p_qmi5c32p", 32, 24, TW_Q5_1, "q5_1"},
     {type_q8_0, "q8_0", "matmul_clamp_f32_qsi8d32p_qsi8c32p", 32, 34, TW_Q8_0, "q8_0"},
+    {type_q2_k, "q2_k", "matmul_clamp_f32_qsi8d32p_qmi2k16p", 256, 84, TW_Q2_K, "q2_k"},
+    {type_q3_k, "q3_k", "matmul_clamp_f32_qsi8d32p_qsi3k16p", 256, 110, TW_Q3_K, "q3_k"},
     {type_q4_k, "q4_k", "matmul_clamp_f32_qsi8d32p_qmi4k32p", 256, 144, TW_Q4_K, "q4_k"},
     {type_q5_k, "q5_k", "matmul_clamp_f32_qsi8d32p_qmi5k32p", 256, 176, TW_Q5_K, "q5_k"},
     {type_q6_k, "q6_k", "matmul_clamp_f32_qsi8d32p_qsi6k16p", 256, 210, TW_Q6_K, "q6_k"},
+    {type_iq4_nl, "iq4_nl", "matmul_clamp_f32_qsi8d32p_qnl4c32p", 32, 18, TW_IQ4_NL, "iq4_nl"},
+    {type_iq4_xs, "iq4_xs", "matmul_clamp_f32_qsi8d32p_qnl4k32p", 256, 136, TW_IQ4_XS, "iq4_xs"},
+    {type_mxfp4, "mxfp4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, 17, TW_MXFP4, "mxfp4"},
 };
 
 const tw_device& this_device() {
@@ -60,7 +65,8 @@ bool make_plan(Packing& packing) {
   matmul.n = packing.n;
   matmul.k = packing.k;
   matmul.block = type.block;
-  matmul.scales = type.block != 0 ? TW_SCALES_F16 : TW_SCALES_UNSET;
+  const bool is_power = type.number == type_mxfp4;
+  matmul.scales = is_power ? TW_SCALES_E8M0 : type.block != 0 ? TW_SCALES_F16 : TW_SCALES_UNSET;
   const Settings settings = find_settings(this_device(), matmul);
   matmul.settings = settings.rows.data();
   matmul.setting_count = settings.rows.size();

@@ -83,7 +83,7 @@ bool tw_is_static(const tw_layout* rhs) {
 }
 
 size_t tw_scale_bytes(tw_scales scales) {
-  return scales == TW_SCALES_F32 ? 4 : 2;
+  return scales == TW_SCALES_F32 ? 4 : scales == TW_SCALES_E8M0 ? 1 : 2;
 }
 
 const char* tw_scales_text(tw_scales scales) {
@@ -94,6 +94,8 @@ const char* tw_scales_text(tw_scales scales) {
       return "f16";
     case TW_SCALES_BF16:
       return "bf16";
+    case TW_SCALES_E8M0:
+      return "e8m0";
     default:
       return "unset";
   }

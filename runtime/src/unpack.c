@@ -137,6 +137,14 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
                    row->name, minimums ? "minimums" : "no minimums", layout->text,
                    minimums ? "none" : "some");
   }
+  const tw_code_table *codes = row->axes.codes, *kept_codes = layout->axes->codes;
+  if (codes != kept_codes) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.order is %s, whose codes are %s; those of layout %s are "
+                   "%s",
+                   row->name, codes != NULL ? codes->name : "numbers", layout->text,
+                   kept_codes != NULL ? kept_codes->name : "numbers");
+  }
   const tw_field *scales = float_scales(layout->axes), *its = float_scales(&row->axes);
   if (row->block != 0 &&
       (row->block != layout->block || its->type != scales->type || its->factor != scales->factor)) {
@@ -202,13 +210,13 @@ typedef struct rows {
   int64_t row_bits;
 } rows;
 
-/* A field of the source's blocks, where it stands among the codes: bits of the layout's from bit
- * `lowest` on. Nothing, if it has none. */
+/* A field of the source's blocks, where it stands among the codes: bits of the layout's, `offset`
+ * more, from bit `lowest` on. Nothing, if it has none. */
 static void unpack_inside(const rows* r, const tw_field* packed_field, const tw_field* field,
-                          unsigned lowest, const coordinates* n) {
+                          int offset, unsigned lowest, const coordinates* n) {
   if (field->type == TW_TYPE_NONE) return;
   const values from = packed_values(r->plan, packed_field);
-  const values to = {field, r->source->axes.rows, r->row_bits, 1, 0, lowest};
+  const values to = {field, r->source->axes.rows, r->row_bits, 1, offset, lowest};
   size_t step = r->source->block;
   for (size_t i = 0; i < field->axis_count; ++i) {
     const size_t finer = (size_t)field->axes[i].step.fixed;
@@ -231,14 +239,16 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   if (row->block == 0) return;
   const tw_axes *kept = plan->rhs->axes, *its = &row->axes;
   const rows r = {plan, packed, row, target->data, row_bits};
-  unpack_inside(&r, &kept->tops, &its->tops, 0, n);
-  unpack_inside(&r, &kept->scales, &its->scales, 0, n);
-  unpack_inside(&r, &kept->minimums, &its->minimums, 0, n);
-  unpack_inside(&r, &kept->scale_steps, &its->scale_steps, 0, n);
-  unpack_inside(&r, &kept->minimum_steps, &its->minimum_steps, 0, n);
-  unpack_inside(&r, &kept->scales, &its->scale_tops, (unsigned)tw_type_bits(its->scales.type), n);
-  unpack_inside(&r, &kept->minimums, &its->minimum_tops, (unsigned)tw_type_bits(its->minimums.type),
-                n);
+  const int scale_offset = its->scales.offset, minimum_offset = its->minimums.offset;
+  unpack_inside(&r, &kept->tops, &its->tops, 0, 0, n);
+  unpack_inside(&r, &kept->scales, &its->scales, scale_offset, 0, n);
+  unpack_inside(&r, &kept->minimums, &its->minimums, minimum_offset, 0, n);
+  unpack_inside(&r, &kept->scale_steps, &its->scale_steps, 0, 0, n);
+  unpack_inside(&r, &kept->minimum_steps, &its->minimum_steps, 0, 0, n);
+  unpack_inside(&r, &kept->scales, &its->scale_tops, scale_offset,
+                (unsigned)tw_type_bits(its->scales.type), n);
+  unpack_inside(&r, &kept->minimums, &its->minimum_tops, minimum_offset,
+                (unsigned)tw_type_bits(its->minimums.type), n);
 }
 
 /* One value per column, or with a block one for each of its blocks, in rows `stride` bytes apart;

@@ -56,7 +56,7 @@ static unsigned top_bits(const problem *p) {
 
 /* Packers read ggml's blocks only: scales are not the only numbers in them. */
 static int has_own_rows(const problem *p) {
-  return has_minimums(p) || top_bits(p) != 0;
+  return has_minimums(p) || top_bits(p) != 0 || p->kernel->rhs->axes->codes != NULL;
 }
 
 static unsigned random_bits(void) {
@@ -101,6 +101,10 @@ static double make_scale(tw_scales type, unsigned char *at) {
     memcpy(at, &value, sizeof value);
     return value;
   }
+  if (type == TW_SCALES_E8M0) {
+    *at = (unsigned char)(122 + mantissa % 2);
+    return mantissa % 2 == 0 ? 1.0 / 32 : 1.0 / 16;
+  }
   const unsigned length = type == TW_SCALES_F16 ? 1024 : 128;
   const uint16_t bits = (uint16_t)((type == TW_SCALES_F16 ? 10u * 1024 : 122u * 128) +
                                    mantissa % length);
@@ -142,14 +146,17 @@ static double make_code(size_t bits, size_t column, size_t k, size_t depth) {
 /* One code of ggml_rows, in a byte. */
 static double make_block_code(const problem *p, size_t index) {
   const unsigned bits = (unsigned)p->kernel->rhs->data_bits + top_bits(p);
+  const tw_code_table *table = p->kernel->rhs->axes->codes;
   block_codes[index] = (int8_t)((int)(random_bits() >> 3 & ((1u << bits) - 1)) - (1 << (bits - 1)));
-  return block_codes[index];
+  return table == NULL ? block_codes[index] : table->values[block_codes[index] + 8];
 }
 
 static void make_weights(const problem *p) {
   const tw_layout *layout = p->kernel->rhs;
   const size_t bits = layout->data_bits, blocks = layout->block != 0 ? p->k / layout->block : 0;
-  const size_t scale_bytes = layout->block_scales == TW_SCALES_F32 ? 4 : 2;
+  const size_t scale_bytes = layout->block_scales == TW_SCALES_F32    ? 4
+                             : layout->block_scales == TW_SCALES_E8M0 ? 1
+                                                                      : 2;
   for (size_t column = 0; column < N; ++column) {
     double scale = 1, zero = 0;
     bias[column] = (float)((int)(random_bits() % 200) - 100);
@@ -171,7 +178,8 @@ static void make_weights(const problem *p) {
           zero = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
         if (has_minimums(p)) { /* scale * (code - zero) is minimum + scale * (code + half) */
           const double size = make_scale(layout->block_scales, block_zeros + index * scale_bytes);
-          zero = -(8 << top_bits(p)) - (has_steps(p) ? -size : size) / scale;
+          const int half = 1 << (bits + top_bits(p) - 1);
+          zero = -half - (has_steps(p) ? -size : size) / scale;
         }
       }
       const double code = has_own_rows(p) ? make_block_code(p, column * p->k + k)
@@ -183,7 +191,8 @@ static void make_weights(const problem *p) {
 
 /* Adds a field's bits of value k of a row. */
 static void put(unsigned char *row, const tw_field *field, size_t k, unsigned value) {
-  static const size_t widths[] = {[TW_F16] = 16, [TW_S8] = 8, [TW_S4] = 4, [TW_S2] = 2, [TW_S1] = 1};
+  static const size_t widths[] = {[TW_F16] = 16, [TW_S8] = 8, [TW_S4] = 4, [TW_S2] = 2, [TW_S1] = 1,
+                                  [TW_E8M0] = 8};
   size_t at = (size_t)field->base.fixed;
   if (field->type == TW_TYPE_NONE) return;
   for (size_t i = 0; i < field->axis_count; ++i) {
@@ -203,12 +212,20 @@ static const tw_source *find_blocks(const problem *p) {
     const tw_source *source = &tw_generated_sources[i];
     const int minimums = source->axes.minimums.type != TW_TYPE_NONE;
     if (source->block == p->kernel->rhs->block && source->axes.data.type == axes->data.type &&
-        source->axes.tops.type == axes->tops.type && minimums == has_minimums(p)) {
+        source->axes.tops.type == axes->tops.type && minimums == has_minimums(p) &&
+        source->axes.codes == axes->codes) {
       return source;
     }
   }
   fprintf(stderr, "tilewright_test: no source for %s\n", p->kernel->name);
   exit(1);
+}
+
+/* How many steps a block's scale is; its upper bits may stand elsewhere. */
+static void put_scale_number(unsigned char *row, const tw_axes *axes, size_t k, int number) {
+  const unsigned stored = (unsigned)(number + axes->scales.offset);
+  put(row, &axes->scales, k, stored);
+  put(row, &axes->scale_tops, k, stored >> (axes->scales.type == TW_S4 ? 4 : 8));
 }
 
 /* A block's scale and minimum. Where they are numbers of steps, all numbers are 1. */
@@ -217,6 +234,7 @@ static void put_block(unsigned char *row, const tw_axes *axes, size_t k, size_t 
   uint16_t scale, minimum;
   memcpy(&scale, block_scales + 2 * block, sizeof scale);
   memcpy(&minimum, block_zeros + 2 * block, sizeof minimum);
+  if (axes->scales.type == TW_E8M0) scale = block_scales[block];
   put(row, steps ? &axes->scale_steps : &axes->scales, k, scale);
   put(row, steps ? &axes->minimum_steps : &axes->minimums, k, minimum);
 }
@@ -236,7 +254,7 @@ static tw_rhs_source ggml_source(const problem *p) {
     const unsigned stored = (unsigned)(block_codes[i] + (int)half);
     put(row, &axes->data, k, stored & ((1u << bits) - 1));
     put(row, &axes->tops, k, stored >> bits);
-    if (has_steps(p)) put(row, &axes->scales, k, 1);
+    if (has_steps(p)) put_scale_number(row, axes, k, 1);
     if (has_steps(p)) put(row, &axes->minimums, k, 1);
     if (k % as->block == 0) put_block(row, axes, k, i / as->block);
   }

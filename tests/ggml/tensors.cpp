@@ -6,7 +6,9 @@
 #include <string>
 
 #include "integrations/ggml/buffer.h"
+#include "reference/code_tables.h"
 #include "reference/ggml_blocks.h"
+#include "reference/half_reference.h"
 #include "reference/source_reference.h"
 
 namespace tw::ggml {
@@ -36,7 +38,12 @@ void set_block(std::mt19937& random, const WeightType& type, uint8_t* at) {
     if (ggml->minimums) std::memcpy(block.m_at(), &minimum, sizeof minimum);
     scale = block.d_at();
   }
-  std::memcpy(scale, &half, sizeof half);
+  const bool is_power = ggml != nullptr && ggml->scale_type != std::string("f16");
+  if (is_power) {
+    *scale = static_cast<uint8_t>(120 + random() % 3);
+  } else {
+    std::memcpy(scale, &half, sizeof half);
+  }
 }
 
 }  // namespace
@@ -76,10 +83,15 @@ OwnTensor random_floats(std::mt19937& random, Extents extents) {
 namespace {
 
 float value_of(const test::GgmlType& type, const test::GgmlBlock& block, size_t i) {
-  const int code = block.code(i) + (type.minimums ? type.middle() : 0);
+  const test::CodeValues* table = test::code_values(type.table);
+  int code = block.code(i) + (type.minimums ? type.middle() : 0);
+  if (table != nullptr) code = table->values[code + type.middle()];
   const size_t part = i / type.span;
   const int steps = type.steps() ? block.scale(part) : 1;
-  const float value = test::half_at(block.d_at()) * static_cast<float>(steps * code);
+  uint32_t bits = 0;
+  std::memcpy(&bits, block.d_at(), block.d_bytes());
+  const float d = test::value_of_bits(type.scale_type, bits) * (table != nullptr ? table->unit : 1);
+  const float value = d * static_cast<float>(steps * code);
   if (!type.minimums) return value;
   const float minimum = test::half_at(block.m_at());
   return type.steps() ? value - minimum * static_cast<float>(block.minimum(part)) : value + minimum;

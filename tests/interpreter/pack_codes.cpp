@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "interpreter/random_variant.h"
 #include "reference/pack_reference.h"
 
 namespace tw::test {
@@ -23,6 +24,12 @@ std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength
   OperandCodes in{codes.n, codes.k, codes.rhs, {}, codes.rhs_scales, codes.bias};
   if (layout.side == Side::lhs) {
     in = {codes.m, codes.k, codes.lhs, codes.zero_points, codes.lhs_scales, {}};
+  }
+  if (const CodeValues* table = values_of(layout)) {
+    for (size_t i = 0; i < in.codes.size(); ++i) {
+      in.codes[i] = static_cast<int8_t>(table->code_of(in.codes[i], i) - 8);
+    }
+    for (float& scale : in.scales) scale /= table->unit;
   }
   in.real_zeros = codes.rhs_zeros;
   in.minimums = codes.rhs_minimums;

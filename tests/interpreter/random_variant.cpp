@@ -91,8 +91,9 @@ void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
       numbers.minimum_steps.push_back(random_scale(random));
     }
     const bool minimums = !codes.rhs_minimums.empty();
+    const bool few = minimums || layout.table != nullptr;
     numbers.scales.push_back(
-        static_cast<int>(minimums ? random.between(0, 63) : random.between(-128, 127)));
+        static_cast<int>(few ? random.between(0, 63) : random.between(-128, 127)));
     numbers.minimums.push_back(static_cast<int>(random.between(0, 63)));
     codes.rhs_scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
     if (!minimums) continue;
@@ -102,6 +103,10 @@ void make_super_blocks(Codes& codes, const Layout& layout, Random& random) {
 }
 
 }  // namespace
+
+const CodeValues* values_of(const Layout& layout) {
+  return layout.table == nullptr ? nullptr : code_values(std::string(layout.table->name));
+}
 
 bool possible(const Ground& ground) {
   const Format& lhs = *find_format(ground.lhs);
@@ -120,10 +125,11 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   Panels panels;
   panels.style = ground.style;
   panels.scales = ground.scales;
+  if (find_format(ground.rhs)->scale_type == ElementType::e8m0) panels.scales.reset();
   panels.sums = ground.sums;
   const Format& weights = *find_format(ground.rhs);
   const bool steps = weights.super_block != 0;
-  if (ground.blocks() && !steps && weights.top_bits == 0)
+  if (ground.blocks() && !steps && weights.top_bits == 0 && weights.table == nullptr)
     panels.block = random.of({32, 32, 64, 128, 192, 256});
   panels.kr = floats(ground) ? 0 : random.of({0, 0, 4, 8});
   const std::optional<LayoutPair> smallest = layouts(ground, panels);
@@ -197,10 +203,12 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   }
   const Format& weights = *variant.family.rhs;
   const int64_t count = small ? 4 : int64_t{1} << std::min(code_bits(weights), 8);
-  const int64_t half = weights.top_bits != 0 ? middle_code(weights) : count / 2;
+  const bool has_middle = weights.top_bits != 0 || weights.has_minimums;
+  const int64_t half = has_middle ? middle_code(weights) : count / 2;
+  const CodeValues* table = values_of(variant.rhs);
   for (size_t i = 0; i < codes.n * codes.k; ++i) {
     const int64_t code = extreme ? -half : random.between(-half, count - 1 - half);
-    codes.rhs.push_back(static_cast<int8_t>(code));
+    codes.rhs.push_back(table == nullptr ? static_cast<int8_t>(code) : table->values[code + half]);
   }
   for (size_t i = 0; i < codes.m; ++i) {
     const bool has_zero_points = variant.family.lhs->has_zero_point;
@@ -212,6 +220,8 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   }
   for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
     codes.rhs_scales.push_back(random_scale(random));
+    if (variant.family.rhs->scale_type != ElementType::e8m0) continue;
+    codes.rhs_scales.back() = power_of_two(codes.rhs_scales.back()) * table->unit;
   }
   if (field_index(variant.rhs, FieldKind::zero_points) >= 0) {
     const std::string type(name(field_of(variant.rhs, FieldKind::zero_points).type));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/variant.h"
+#include "reference/code_tables.h"
 #include "reference/matmul_reference.h"
 
 namespace tw::test {
@@ -39,6 +40,9 @@ struct Ground {
 
   [[nodiscard]] bool blocks() const { return find_format(rhs)->scales == Granularity::block; }
 };
+
+/// What a layout's codes stand for; null: themselves.
+const CodeValues* values_of(const Layout& layout);
 
 /// False when the ISA has no instruction for it.
 bool possible(const Ground& ground);

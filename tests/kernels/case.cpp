@@ -59,6 +59,12 @@ float lhs_value(Values values, size_t row, size_t depth, Random& random) {
 
 /// Weights in floats are codes, too, times the column's scale.
 int8_t rhs_code(Values values, size_t column, const Scaling& scaling, Random& random) {
+  if (scaling.table != nullptr) {
+    const int8_t* table = scaling.table->values;
+    const auto [lowest, highest] = std::minmax_element(table, table + 16);
+    if (values == Values::extreme) return column % 3 == 0 ? *highest : *lowest;
+    return values == Values::equal ? table[3] : table[random.below(16)];
+  }
   const int count = 1 << std::min(scaling.weight_bits, 8);
   const int lowest = -scaling.middle(), highest = lowest + count - 1;
   switch (values) {
@@ -134,7 +140,11 @@ Scaling scaling_of(const tw_kernel& kernel) {
           static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
           axes != nullptr && axes->zero_points.type != TW_TYPE_NONE,
           axes != nullptr && axes->minimums.type != TW_TYPE_NONE,
-          rhs.super_block};
+          code_values(rhs.table),
+          rhs.super_block,
+          rhs.least_number(),
+          rhs.most_number(),
+          static_cast<int>(rhs.minimums ? rhs.bits : 0)};
 }
 
 /// Scales and minimums as products of 6 bits, without minimums of signed bytes, and steps of f16,
@@ -151,8 +161,9 @@ static void make_super_blocks(const Case& test, const Scaling& scaling, Random& 
       const float least = minimum_value(test.values, column, step * 32, random) / -32;
       numbers.minimum_steps.push_back(rounded_to("f16", least));
     }
-    numbers.scales.push_back(scaling.minimums ? random.below(64) : random.below(256) - 128);
-    numbers.minimums.push_back(random.below(64));
+    const int count = scaling.most_number - scaling.least_number + 1;
+    numbers.scales.push_back(random.below(count) + scaling.least_number);
+    numbers.minimums.push_back(random.below(scaling.most_number + 1));
     problem.scales[i] = static_cast<float>(numbers.scales[i]) * numbers.scale_steps.back();
     if (!scaling.minimums) continue;
     problem.minimums[i] = -(static_cast<float>(numbers.minimums[i]) * numbers.minimum_steps.back());
@@ -167,6 +178,7 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
   problem.k = test.k;
   problem.block = scaling.block;
   problem.row_blocks = scaling.row_blocks;
+  problem.half = scaling.middle();
   const size_t blocks = scaling.block == 0 ? 1 : test.k / scaling.block;
   for (size_t row = 0; row < test.m; ++row) {
     for (size_t depth = 0; depth < test.k; ++depth) {
@@ -178,7 +190,8 @@ Matmul make_operands(const Case& test, const Scaling& scaling) {
       problem.rhs.push_back(rhs_code(test.values, column, scaling, random));
     }
     for (size_t b = 0; b < blocks; ++b) {
-      problem.scales.push_back(rounded_to(scaling.type, rhs_scale(test.values, column, random)));
+      const float scale = rounded_to(scaling.type, rhs_scale(test.values, column, random));
+      problem.scales.push_back(scaling.table != nullptr ? scale * scaling.table->unit : scale);
     }
     problem.bias.push_back(test.bias == Bias::none ? 0 : bias_value(test.values, column, random));
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/code_tables.h"
 #include "reference/matmul_reference.h"
 #include "support/guarded_buffer.h"
 #include "tilewright/registry.h"
@@ -56,12 +57,17 @@ struct Scaling {
   bool row_blocks = false;   ///< activations have scales per block, too
   std::string type = "f32";  ///< of weight scales
   int weight_bits = 4;
-  bool zero_points = false;  ///< of columns, one with each scale
-  bool minimums = false;     ///< likewise
-  size_t super_block = 0;    ///< values of k whose scales and minimums are in steps; 0: floats
+  bool zero_points = false;           ///< of columns, one with each scale
+  bool minimums = false;              ///< likewise
+  const CodeValues* table = nullptr;  ///< of what codes stand for; null: numbers
+  size_t super_block = 0;  ///< values of k whose scales and minimums are in steps; 0: floats
+  int least_number = 0, most_number = 0;  ///< of those
+  int middle_bits = 0;                    ///< of a code, half of which count from zero; 0: all
 
   /// Minus the lowest code.
-  [[nodiscard]] int middle() const { return minimums ? 8 : 1 << (std::min(weight_bits, 8) - 1); }
+  [[nodiscard]] int middle() const {
+    return 1 << (std::min(middle_bits != 0 ? middle_bits : weight_bits, 8) - 1);
+  }
 };
 Scaling scaling_of(const tw_kernel& kernel);
 /// "f32", "f16", "bf16": of a packed rhs.

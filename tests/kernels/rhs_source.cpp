@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "reference/code_tables.h"
 #include "reference/ggml_blocks.h"
 #include "reference/half_reference.h"
 
@@ -43,19 +44,25 @@ std::vector<uint8_t> ggml_rows(const Matmul& problem, const GgmlType& type) {
     at[0] = static_cast<uint8_t>(half);
     at[1] = static_cast<uint8_t>(half >> 8);
   };
+  const CodeValues* table = code_values(type.table);
+  const float unit = table != nullptr ? table->unit : 1;
   const Numbers& numbers = problem.numbers;
   const std::vector<float>& scales = type.steps() ? numbers.scale_steps : problem.scales;
   const std::vector<float>& minimums = type.steps() ? numbers.minimum_steps : problem.minimums;
   std::vector<uint8_t> bytes(problem.rhs.size() / type.values * type.bytes);
   for (size_t i = 0; i < problem.rhs.size() / type.values; ++i) {
     GgmlBlock block(type, bytes.data() + i * type.bytes);
-    put_half(block.d_at(), scales[i]);
+    const uint32_t scale = float_bits(type.scale_type, scales[i] / unit);
+    std::memcpy(block.d_at(), &scale, block.d_bytes());
     if (type.minimums) put_half(block.m_at(), minimums[i]);
     for (size_t p = 0; p < parts && type.steps(); ++p) {
       block.set_scale(p, numbers.scales[i * parts + p]);
       if (type.minimums) block.set_minimum(p, numbers.minimums[i * parts + p]);
     }
-    for (size_t k = 0; k < type.values; ++k) block.set_code(k, problem.rhs[i * type.values + k]);
+    for (size_t k = 0; k < type.values; ++k) {
+      const int value = problem.rhs[i * type.values + k];
+      block.set_code(k, table == nullptr ? value : table->code_of(value, k) - type.middle());
+    }
   }
   return bytes;
 }
@@ -63,7 +70,7 @@ std::vector<uint8_t> ggml_rows(const Matmul& problem, const GgmlType& type) {
 }  // namespace
 
 bool is_ggml(const tw_packer& packer) {
-  return packer.source[0] == 'q';
+  return find_ggml(packer.source) != nullptr;
 }
 
 std::vector<uint8_t> scale_bytes(const std::vector<float>& scales, const std::string& type) {

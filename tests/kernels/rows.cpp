@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "reference/ggml_blocks.h"
 #include "support/device.h"
 
 #if defined(__aarch64__)
@@ -130,7 +131,7 @@ Packers find_packers(const tw_kernel& kernel) {
     if (row.layout->id != kernel.rhs->id) continue;
     if (std::strcmp(row.source, "nxk") == 0) take(found.nxk, row);
     if (std::strcmp(row.source, "kxn") == 0) take(found.kxn, row);
-    if (row.source[0] == 'q') take(found.ggml, row);
+    if (find_ggml(row.source) != nullptr) take(found.ggml, row);
   }
   return found;
 }

@@ -123,19 +123,18 @@ int64_t start_in_super_blocks(const Layout& layout, FieldKind kind, int64_t k, i
 }
 
 /// Tops of the first block, which begin at this byte: kr bytes of a column have those of as many
-/// groups of kr as there are in the block; what is left of them, those of the next vectors'
-/// columns.
+/// groups of kr as there are in the block; what is left of them, those of columns that are as far
+/// away as the panel allows.
 void compare_tops(const Layout& layout, int64_t row, const Sizes& sizes, int64_t first) {
   const int64_t kr = layout.order.kr, panel = layout.panel.at(sizes.vl);
   const int width = bits(field_of(layout, FieldKind::tops).type);
   const int64_t groups = std::min<int64_t>(8 / width, layout.block / kr);
   const int64_t others = 8 / width / groups;
-  const int64_t near = others == 1 ? panel : 16 / kr * (layout.panel.vl != 0 ? sizes.vl.vl : 1);
+  const int64_t near = panel / others;
   const Part panels = axes(layout);
   for (int64_t k = 0; k < layout.block; ++k) {
-    const int64_t column = row / (near * others) * near + row % near;
-    const int64_t byte = (k / (kr * groups) * (panel / others) + column) * kr + k % kr;
-    const int64_t code = k / kr % groups + row / near % others * groups;
+    const int64_t byte = (k / (kr * groups) * near + row % near) * kr + k % kr;
+    const int64_t code = k / kr % groups + row / near * groups;
     ASSERT_EQ(place(panels, FieldKind::tops, {row, k, 0}, sizes), (first + byte) * 8 + code * width)
         << row << ", " << k;
   }

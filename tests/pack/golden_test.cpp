@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/rows.h"
+#include "reference/ggml_blocks.h"
 #include "reference/half_reference.h"
 #include "tilewright/registry.h"
 
@@ -74,7 +75,7 @@ std::vector<uint8_t> pack(const tw_packer& packer, const Shape& shape,
                           const char* halves = nullptr) {
   const tw_layout& layout = *packer.layout;
   const bool lhs = std::strcmp(packer.operand, "lhs") == 0;
-  const bool scales_inside = packer.source[0] == 'q';
+  const bool scales_inside = find_ggml(packer.source) != nullptr;
   const size_t panel = panel_rows(layout);
   const size_t padded = (shape.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
   const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;

@@ -25,10 +25,12 @@ constexpr struct {
   const char* name;
   size_t block, block_bytes;  ///< values that stand with a scale
 } orders[] = {
-    {TW_NXK, "nxk", 0, 0},     {TW_KXN, "kxn", 0, 0},           {TW_Q4_0, "q4_0", 32, 18},
-    {TW_Q8_0, "q8_0", 32, 34}, {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20},
-    {TW_NBITS, "nbits", 0, 0}, {TW_Q4_K, "q4_k", 256, 144},     {TW_Q5_0, "q5_0", 32, 22},
-    {TW_Q5_1, "q5_1", 32, 24}, {TW_Q5_K, "q5_k", 256, 176},     {TW_Q6_K, "q6_k", 256, 210}};
+    {TW_NXK, "nxk", 0, 0},         {TW_KXN, "kxn", 0, 0},           {TW_Q4_0, "q4_0", 32, 18},
+    {TW_Q8_0, "q8_0", 32, 34},     {TW_NXK_BF16, "nxk_bf16", 0, 0}, {TW_Q4_1, "q4_1", 32, 20},
+    {TW_NBITS, "nbits", 0, 0},     {TW_Q4_K, "q4_k", 256, 144},     {TW_Q5_0, "q5_0", 32, 22},
+    {TW_Q5_1, "q5_1", 32, 24},     {TW_Q5_K, "q5_k", 256, 176},     {TW_Q6_K, "q6_k", 256, 210},
+    {TW_IQ4_NL, "iq4_nl", 32, 18}, {TW_MXFP4, "mxfp4", 32, 17},     {TW_IQ4_XS, "iq4_xs", 256, 136},
+    {TW_Q2_K, "q2_k", 256, 84},    {TW_Q3_K, "q3_k", 256, 110}};
 
 /// By its definition.
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
@@ -37,13 +39,15 @@ bool keeps(const tw_layout& layout, tw_rhs_order order) {
   const bool minimums = axes.minimums.type != TW_TYPE_NONE;
   const int tops = axes.tops.type == TW_S1 ? 1 : axes.tops.type == TW_S2 ? 2 : 0;
   if (const GgmlType* type = find_ggml(orders[order].name)) {
-    return layout.block == type->values && layout.block_scales == TW_SCALES_F16 &&
+    const tw_scales scales = type->scale_type[0] == 'e' ? TW_SCALES_E8M0 : TW_SCALES_F16;
+    const std::string table = axes.codes != nullptr ? axes.codes->name : "";
+    return layout.block == type->values && layout.block_scales == scales && table == type->table &&
            axes.zero_points.type == TW_TYPE_NONE && steps == type->steps() &&
            minimums == type->minimums && tops == type->top_bits &&
            static_cast<int>(layout.data_bits) == type->low_bits;
   }
   if (order == TW_NBITS) return false;  // a test of its own
-  if (steps || minimums || tops != 0) return false;
+  if (steps || minimums || tops != 0 || axes.codes != nullptr) return false;
   if (order == TW_NXK || order == TW_KXN) return true;
   return layout.type == TW_BF16;
 }
@@ -373,8 +377,8 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.data = nullptr;
   fails(bad, TW_INVALID, "target.data is null");
   bad = good;
-  bad.order = static_cast<tw_rhs_order>(TW_Q6_K + 1);
-  fails(bad, TW_INVALID, "target.order is 12; 0 to 11, those of tw_rhs_order, are legal");
+  bad.order = static_cast<tw_rhs_order>(TW_Q3_K + 1);
+  fails(bad, TW_INVALID, "target.order is 17; 0 to 16, those of tw_rhs_order, are legal");
   bad = good;
   bad.stride = 31;
   fails(bad, TW_TOO_SMALL, "target.stride is 31; a row has 32 bytes");
@@ -405,6 +409,9 @@ TEST(UnpackErrors, NameTheArgument) {
   bad.order = TW_Q5_0;
   fails(bad, TW_UNSUPPORTED,
         "target.order is q5_0, whose codes have 5 bits; those of layout " + text + " have 4");
+  bad.order = TW_IQ4_NL;
+  fails(bad, TW_UNSUPPORTED,
+        "target.order is iq4_nl, whose codes are iq4; those of layout " + text + " are numbers");
   bad.order = TW_Q4_0;
   fails(bad, TW_UNSUPPORTED,
         "target.order is q4_0, which has a scale of f16 for every 32 values; layout " + text +

@@ -13,6 +13,14 @@ struct BitsAt {
   size_t shift;
 };
 
+/// Where whole numbers of blocks are, of their scales or minimums.
+struct NumberPlaces {
+  BitsAt (*low)(size_t part);  ///< null: there are none
+  int low_bits;
+  BitsAt (*top)(size_t part);  ///< of two bits more; null: there are none
+  int offset;                  ///< stored is the number + offset; -1: signed bytes
+};
+
 struct GgmlType {
   const char* name;      ///< as packers' sources are called
   size_t values, bytes;  ///< of a block
@@ -22,11 +30,16 @@ struct GgmlType {
   size_t d_at, m_at;  ///< bytes to the scale, or what scales are multiples of; likewise minimums
   BitsAt (*low)(size_t i);
   BitsAt (*top)(size_t i);  ///< null: there are none
+  NumberPlaces scales = {}, minimums_at = {};
+  const char* table = "";          ///< of what codes stand for (code_tables.h)
+  const char* scale_type = "f16";  ///< of d
 
   [[nodiscard]] bool steps() const { return values > 32; }
   [[nodiscard]] int bits() const { return low_bits + top_bits; }
-  /// What code 0 of a kernel is stored as: of codes above minimums 8.
-  [[nodiscard]] int middle() const { return low_bits == 8 ? 0 : minimums ? 8 : 1 << (bits() - 1); }
+  /// What code 0 of a kernel is stored as: of codes above minimums the middle of the lower bits.
+  [[nodiscard]] int middle() const {
+    return low_bits == 8 ? 0 : 1 << ((minimums ? low_bits : bits()) - 1);
+  }
 };
 
 namespace ggml {
@@ -45,6 +58,16 @@ template <size_t from>
 BitsAt near_bit(size_t i) {
   return {from + i / 8, i % 8};
 }
+/// Of 256 nibbles: blocks of 32, each as near_nibble() has them.
+template <size_t from>
+BitsAt block_nibble(size_t i) {
+  return {from + i / 32 * 16 + i % 16, i / 16 % 2 * 4};
+}
+/// Of 256 codes of two bits: values 32 apart share a byte.
+template <size_t from>
+BitsAt quarter(size_t i) {
+  return {from + i / 128 * 32 + i % 32, i / 32 % 4 * 2};
+}
 inline BitsAt whole_byte(size_t i) {
   return {2 + i, 0};
 }
@@ -58,6 +81,48 @@ inline BitsAt q6_k_top(size_t i) {
   return {128 + i / 128 * 32 + i % 32, i / 32 % 4 * 2};
 }
 
+inline BitsAt q3_k_top(size_t i) {
+  return {i % 32, i / 32};
+}
+
+// Numbers of 6 bits of Q4_K and Q5_K: the last four have their upper bits beside the first four.
+inline BitsAt q4_k_scale(size_t part) {
+  return part < 4 ? BitsAt{4 + part, 0} : BitsAt{8 + part, 0};
+}
+inline BitsAt q4_k_scale_top(size_t part) {
+  return part < 4 ? BitsAt{4 + part, 4} : BitsAt{part, 6};
+}
+inline BitsAt q4_k_minimum(size_t part) {
+  return part < 4 ? BitsAt{8 + part, 0} : BitsAt{8 + part, 4};
+}
+inline BitsAt q4_k_minimum_top(size_t part) {
+  return part < 4 ? BitsAt{8 + part, 4} : BitsAt{4 + part, 6};
+}
+inline BitsAt q6_k_scale(size_t part) {
+  return {192 + part, 0};
+}
+inline BitsAt iq4_xs_scale(size_t part) {
+  return {4 + part / 2, part % 2 * 4};
+}
+inline BitsAt iq4_xs_scale_top(size_t part) {
+  return {2 + part / 4, part % 4 * 2};
+}
+inline BitsAt q2_k_scale(size_t part) {
+  return {part, 0};
+}
+inline BitsAt q2_k_minimum(size_t part) {
+  return {part, 4};
+}
+inline BitsAt q3_k_scale(size_t part) {
+  return {96 + part % 8, part / 8 * 4};
+}
+inline BitsAt q3_k_scale_top(size_t part) {
+  return {104 + part % 4, part / 4 * 2};
+}
+
+constexpr NumberPlaces six_bit_scales{q4_k_scale, 4, q4_k_scale_top, 0};
+constexpr NumberPlaces six_bit_minimums{q4_k_minimum, 4, q4_k_minimum_top, 0};
+
 }  // namespace ggml
 
 /// null: none of that name.
@@ -69,9 +134,52 @@ inline const GgmlType* find_ggml(const char* name) {
       {"q5_0", 32, 22, 32, 4, 1, false, 0, 0, near_nibble<6>, near_bit<2>},
       {"q5_1", 32, 24, 32, 4, 1, true, 0, 2, near_nibble<8>, near_bit<4>},
       {"q8_0", 32, 34, 32, 8, 0, false, 0, 0, whole_byte, nullptr},
-      {"q4_k", 256, 144, 32, 4, 0, true, 0, 2, far_nibble<16>, nullptr},
-      {"q5_k", 256, 176, 32, 4, 1, true, 0, 2, far_nibble<48>, q5_k_top},
-      {"q6_k", 256, 210, 16, 4, 2, false, 208, 0, q6_k_low, q6_k_top},
+      {"q4_k", 256, 144, 32, 4, 0, true, 0, 2, far_nibble<16>, nullptr, six_bit_scales,
+       six_bit_minimums},
+      {"q5_k", 256, 176, 32, 4, 1, true, 0, 2, far_nibble<48>, q5_k_top, six_bit_scales,
+       six_bit_minimums},
+      {"q6_k", 256, 210, 16, 4, 2, false, 208, 0, q6_k_low, q6_k_top, {q6_k_scale, 8, nullptr, -1}},
+      {"q2_k",
+       256,
+       84,
+       16,
+       2,
+       0,
+       true,
+       80,
+       82,
+       quarter<16>,
+       nullptr,
+       {q2_k_scale, 4, nullptr, 0},
+       {q2_k_minimum, 4, nullptr, 0}},
+      {"q3_k",
+       256,
+       110,
+       16,
+       2,
+       1,
+       false,
+       108,
+       0,
+       quarter<32>,
+       q3_k_top,
+       {q3_k_scale, 4, q3_k_scale_top, 32}},
+      {"iq4_nl", 32, 18, 32, 4, 0, false, 0, 0, near_nibble<2>, nullptr, {}, {}, "iq4"},
+      {"iq4_xs",
+       256,
+       136,
+       32,
+       4,
+       0,
+       false,
+       0,
+       0,
+       block_nibble<8>,
+       nullptr,
+       {iq4_xs_scale, 4, iq4_xs_scale_top, 32},
+       {},
+       "iq4"},
+      {"mxfp4", 32, 17, 32, 4, 0, false, 0, 0, near_nibble<1>, nullptr, {}, {}, "e2m1", "e8m0"},
   };
   for (const GgmlType& type : list) {
     if (std::strcmp(type.name, name) == 0) return &type;
@@ -79,8 +187,7 @@ inline const GgmlType* find_ggml(const char* name) {
   return nullptr;
 }
 
-/// One block in memory. Numbers: what scales and minimums are in steps, 6 bits without a sign where
-/// there are minimums, else a signed byte.
+/// One block in memory.
 class GgmlBlock {
  public:
   GgmlBlock(const GgmlType& type, uint8_t* at) : type_(type), at_(at) {}
@@ -98,40 +205,26 @@ class GgmlBlock {
     if (type_.top != nullptr) put(type_.top(i), type_.top_bits, stored >> type_.low_bits);
   }
 
-  [[nodiscard]] int scale(size_t part) const {
-    if (!type_.minimums) return static_cast<int8_t>(at_[192 + part]);
-    const uint8_t* six = at_ + 4;
-    if (part < 4) return six[part] & 63;
-    return (six[part + 4] & 15) | six[part - 4] >> 6 << 4;
-  }
-  [[nodiscard]] int minimum(size_t part) const {
-    const uint8_t* six = at_ + 4;
-    if (part < 4) return six[part + 4] & 63;
-    return six[part + 4] >> 4 | six[part] >> 6 << 4;
-  }
-  void set_scale(size_t part, int number) {
-    if (!type_.minimums) {
-      at_[192 + part] = static_cast<uint8_t>(number);
-    } else if (part < 4) {
-      put({4 + part, 0}, 6, number);
-    } else {
-      put({8 + part, 0}, 4, number);
-      put({part, 6}, 2, number >> 4);
-    }
-  }
-  void set_minimum(size_t part, int number) {
-    if (part < 4) {
-      put({8 + part, 0}, 6, number);
-    } else {
-      put({8 + part, 4}, 4, number);
-      put({4 + part, 6}, 2, number >> 4);
-    }
-  }
+  [[nodiscard]] int scale(size_t part) const { return number(type_.scales, part); }
+  [[nodiscard]] int minimum(size_t part) const { return number(type_.minimums_at, part); }
+  void set_scale(size_t part, int number) { set_number(type_.scales, part, number); }
+  void set_minimum(size_t part, int number) { set_number(type_.minimums_at, part, number); }
 
+  [[nodiscard]] size_t d_bytes() const { return type_.scale_type[0] == 'e' ? 1 : 2; }
   [[nodiscard]] uint8_t* d_at() const { return at_ + type_.d_at; }
   [[nodiscard]] uint8_t* m_at() const { return at_ + type_.m_at; }
 
  private:
+  [[nodiscard]] int number(const NumberPlaces& places, size_t part) const {
+    int stored = get(places.low(part), places.low_bits);
+    if (places.top != nullptr) stored |= get(places.top(part), 2) << places.low_bits;
+    return places.offset < 0 ? static_cast<int8_t>(stored) : stored - places.offset;
+  }
+  void set_number(const NumberPlaces& places, size_t part, int number) {
+    const int stored = places.offset < 0 ? number : number + places.offset;
+    put(places.low(part), places.low_bits, stored);
+    if (places.top != nullptr) put(places.top(part), 2, stored >> places.low_bits);
+  }
   [[nodiscard]] int get(BitsAt at, int bits) const {
     return at_[at.byte] >> at.shift & ((1 << bits) - 1);
   }

@@ -1,4 +1,5 @@
-// f16 (IEEE binary16), bf16 and i8 (whole numbers) in plain C++, for values that are kept as f32.
+// f16 (IEEE binary16), bf16, i8 (whole numbers) and e8m0 (powers of two) in plain C++, for values
+// that are kept as f32.
 #pragma once
 
 #include <algorithm>
@@ -34,11 +35,21 @@ inline float half_value(uint16_t bits) {
 
 /// How many bits a float keeps as "f16", "bf16" or "f32".
 inline size_t bytes_of_float(const std::string& type) {
-  return type == "f32" ? 4 : type == "i8" || type == "s8" ? 1 : 2;
+  if (type == "i8" || type == "s8" || type == "e8m0") return 1;
+  return type == "f32" ? 4 : 2;
+}
+
+/// The power of two not above its size that is a normal f32; of 2^-127 and what is no number none
+/// is made.
+inline float power_of_two(float value) {
+  const float size = std::fabs(value);
+  if (std::isnan(value)) return 1;
+  return std::exp2(std::clamp(std::floor(std::log2(size)), -126.0F, 127.0F));
 }
 
 /// To nearest even; `value` with all that the type cannot hold rounded off.
 inline float rounded_to(const std::string& type, float value) {
+  if (type == "e8m0") return power_of_two(value);
   if (type == "f32" || type == "i8" || !std::isfinite(value) || value == 0) return value;
   const bool half = type == "f16";
   int exponent = 0;
@@ -57,6 +68,7 @@ inline uint32_t float_bits(const std::string& type, float value) {
   if (type == "f32") return bits;
   if (type == "bf16") return bits >> 16;
   if (type == "i8") return static_cast<uint8_t>(static_cast<int>(value));
+  if (type == "e8m0") return bits >> 23;
   const uint32_t sign = bits >> 16 & 0x8000;
   if (std::isnan(value)) return sign | 0x7e00;
   if (std::isinf(value)) return sign | 0x7c00;
@@ -77,6 +89,7 @@ inline float value_of_bits(const std::string& type, uint32_t bits) {
   if (type == "f16") return half_value(static_cast<uint16_t>(bits));
   if (type == "i8") return static_cast<int8_t>(bits);
   if (type == "bf16") bits <<= 16;
+  if (type == "e8m0") bits <<= 23;
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);
   return value;

@@ -163,7 +163,8 @@ struct Matmul {
   size_t block = 0;               ///< as in Codes
   bool row_blocks = false;        ///< likewise
   Ties ties = Ties::even;         ///< how the lhs is rounded
-  int factor = 1;                 ///< as in Codes
+  int half = 8;                   ///< as in Codes
+  int factor = 1;                 ///< likewise
   std::vector<bool> sixteenfold;  ///< likewise
   bool scales_first = false;      ///< likewise
 };
@@ -197,6 +198,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.old = in.old;
   codes.min = in.min;
   codes.max = in.max;
+  codes.half = in.half;
   codes.factor = in.factor;
   codes.sixteenfold = in.sixteenfold;
   codes.scales_first = in.scales_first;

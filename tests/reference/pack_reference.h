@@ -33,6 +33,7 @@ struct LayoutText {
   bool lhs = false;
   bool floats = false;  ///< instead of codes
   std::string type;     ///< "i4" .. "f32"
+  std::string table;    ///< of what codes stand for, "iq4"; empty: they are numbers
   size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
   size_t segments = 1;  ///< 16-byte parts of a vector, where panels are as wide as vectors
   std::string pair;
@@ -47,8 +48,18 @@ struct LayoutText {
   bool minimums = false;
   std::vector<FieldText> fields;
 
-  /// With tops, what code 0 is stored as: codes above minimums count from the eighth.
-  [[nodiscard]] int middle() const { return minimums ? 8 : 1 << (bits + top_bits - 1); }
+  /// With tops, what code 0 is stored as: codes above minimums count from the middle of those of
+  /// the lower bits.
+  [[nodiscard]] int middle() const { return 1 << (minimums ? bits - 1 : bits + top_bits - 1); }
+  /// Of super-blocks, what scales and minimums are whole numbers of.
+  [[nodiscard]] int least_number() const {
+    if (minimums) return 0;
+    return bits == 2 || !table.empty() ? -32 : -128;
+  }
+  [[nodiscard]] int most_number() const {
+    if (minimums) return bits == 2 ? 15 : 63;
+    return bits == 2 || !table.empty() ? 31 : 127;
+  }
 };
 
 /// "data", "data/b", "sums:i32*-8x2/b", "scales:f32/16"
@@ -86,6 +97,10 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   std::string word;
   auto number = [&](size_t from) { return static_cast<size_t>(std::atoi(word.c_str() + from)); };
   while (words >> word) {
+    if (word.rfind("i4=", 0) == 0) {
+      layout.table = word.substr(3);
+      word = "i4";
+    }
     if (word == "lhs" || word == "rhs") {
       layout.lhs = word == "lhs";
     } else if (word == "i2" || word == "i4" || word == "i8" || word == "i16" || word == "f16" ||
@@ -210,16 +225,15 @@ inline bool counts_sixteenfold(const LayoutText& lhs, const LayoutText& rhs, siz
 }
 
 /// Likewise of a code's tops, within a block's plane of them: a byte has those of as many groups of
-/// k as there are, then those of columns that are a vector away.
+/// k as there are, then those of columns as far away as they allow.
 inline BytePlace top_place_of(const LayoutText& layout, size_t row, size_t k) {
   const size_t kr = layout.kr, codes = 8 / layout.top_bits;
   const size_t groups = std::min(codes, layout.block / kr);
   const size_t vectors = codes / groups;
-  const size_t columns = vectors == 1 ? layout.panel : 16 * layout.segments / kr;
-  const size_t line = k / kr / groups * (layout.panel / vectors);
-  const size_t column = row / (columns * vectors) * columns + row % columns;
-  const size_t digit = k / kr % groups + groups * (row / columns % vectors);
-  return {(line + column) * kr + k % kr, digit * layout.top_bits};
+  const size_t columns = layout.panel / vectors;
+  const size_t line = k / kr / groups * columns;
+  const size_t digit = k / kr % groups + groups * (row / columns);
+  return {(line + row % columns) * kr + k % kr, digit * layout.top_bits};
 }
 
 /// The tops of a block's codes, of rows that exist.

@@ -48,6 +48,8 @@ std::vector<uint64_t> half_corners() {
 
 std::vector<uint64_t> make_corners(Element element) {
   switch (element) {
+    case Element::below_16:
+      return {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     case Element::tile_row:
       return {0, 1, 2, 3};
     case Element::four_rows:
@@ -81,6 +83,7 @@ size_t bytes_of(Element element) {
   switch (element) {
     case Element::s8:
     case Element::u8:
+    case Element::below_16:
     case Element::below_256:
     case Element::lanes:
     case Element::flags:
@@ -145,8 +148,8 @@ const std::vector<uint64_t>& corners(Element element) {
 
 uint64_t random_value(Element element, std::mt19937_64& random) {
   const std::vector<uint64_t>& list = corners(element);
-  const bool is_listed = element == Element::tile_row || element == Element::four_rows ||
-                         element == Element::row_bytes;
+  const bool is_listed = element == Element::below_16 || element == Element::tile_row ||
+                         element == Element::four_rows || element == Element::row_bytes;
   if (random() % 4 == 0 || is_listed) return list[random() % list.size()];
   const uint64_t bits = random() >> (64 - 8 * bytes_of(element));
   const bool is_float = element == Element::f32 || element == Element::i32_float;

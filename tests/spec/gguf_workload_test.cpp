@@ -9,7 +9,7 @@
 namespace tw {
 namespace {
 
-constexpr uint32_t kF32 = 0, kF16 = 1, kQ4 = 2, kQ8 = 8, kQ3K = 11;
+constexpr uint32_t kF32 = 0, kF16 = 1, kQ4 = 2, kQ8 = 8, kIq2S = 22;
 
 GgufModel model_of(std::vector<GgufTensor> tensors, uint64_t experts_used = 0) {
   return {"llama", "A model", experts_used, std::move(tensors)};
@@ -57,15 +57,18 @@ TEST(GgufWorkload, ServesEveryTypeWithItsFamily) {
     uint32_t type;
     const char* rhs;
     int block;
-  } const cases[] = {{3, "qmi4c32p", 32},   {6, "qsi5c32p", 32},   {7, "qmi5c32p", 32},
-                     {12, "qmi4k32p", 256}, {13, "qmi5k32p", 256}, {14, "qsi6k16p", 256}};
+    const char* scales = "f16";
+  } const cases[] = {{3, "qmi4c32p", 32},   {6, "qsi5c32p", 32},         {7, "qmi5c32p", 32},
+                     {12, "qmi4k32p", 256}, {13, "qmi5k32p", 256},       {14, "qsi6k16p", 256},
+                     {10, "qmi2k16p", 256}, {11, "qsi3k16p", 256},       {20, "qnl4c32p", 32},
+                     {23, "qnl4k32p", 256}, {39, "qmx4c32p", 32, "e8m0"}};
   for (const auto& c : cases) {
     const ModelWorkload made = workload_of(model_of({{"output.weight", {256, 64}, c.type}}));
     ASSERT_EQ(made.workload.matmuls.size(), 1U) << c.type;
     const Matmul& matmul = made.workload.matmuls[0];
     EXPECT_EQ(matmul.family, std::string("matmul_clamp_f32_qsi8d32p_") + c.rhs);
     EXPECT_EQ(matmul.block, c.block) << c.type;
-    EXPECT_EQ(matmul.scales, "f16") << c.type;
+    EXPECT_EQ(matmul.scales, c.scales) << c.type;
   }
 }
 
@@ -93,13 +96,13 @@ TEST(GgufWorkload, CountsTheExpertsThatATokenUses) {
 }
 
 TEST(GgufWorkload, SaysWhatIsNotServed) {
-  const ModelWorkload made = workload_of(model_of({{"blk.0.attn_q.weight", {256, 64}, kQ3K},
-                                                   {"blk.1.attn_q.weight", {256, 64}, kQ3K},
+  const ModelWorkload made = workload_of(model_of({{"blk.0.attn_q.weight", {256, 64}, kIq2S},
+                                                   {"blk.1.attn_q.weight", {256, 64}, kIq2S},
                                                    {"blk.0.attn_v.weight", {256, 64}, 77},
                                                    {"blk.0.ssm_in.weight", {256, 64}, kQ4},
-                                                   {"output.weight", {256, 64}, kQ3K}}));
+                                                   {"output.weight", {256, 64}, kIq2S}}));
   EXPECT_TRUE(made.workload.matmuls.empty());
-  EXPECT_EQ(made.remarks, (Texts{"not served, Q3_K: 3 x 64 x 256 (attn_q output)",
+  EXPECT_EQ(made.remarks, (Texts{"not served, IQ2_S: 3 x 64 x 256 (attn_q output)",
                                  "not served, type 77: 1 x 64 x 256 (attn_v)",
                                  "not multiplied, Q4_0: 1 x 64 x 256 (ssm_in)"}));
 }

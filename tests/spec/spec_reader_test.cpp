@@ -161,7 +161,7 @@ TEST_F(SpecReader, RefusesWrongBlocks) {
             "s.yaml:6:71: blocks of 48 are not possible: of 32, or of a multiple of 64 up to 4096, "
             "they are");
   EXPECT_EQ(block_error("blocks: {length: 32, scales: i8}"),
-            "s.yaml:6:83: unknown scale type 'i8'; known scale types: f16, bf16, f32");
+            "s.yaml:6:83: unknown scale type 'i8'; known scale types: f16, bf16, f32, e8m0");
   EXPECT_EQ(block_error("blocks: {length: 32}"),
             "s.yaml:6:62: key 'scales' is missing in 'blocks'");
   EXPECT_EQ(block_error("knobs: {unroll_k: 64}"),
@@ -208,7 +208,8 @@ TEST_F(SpecReader, RefusesAWrongFamily) {
       error("family: f\nlhs: {format: qai8d, from: f32}\nrhs: {}\ndst: f32\nkernels: []\n"),
       "s.yaml:2:15: unknown format 'qai8d'; did you mean 'qai8dx'? known formats: qai8dx, qai8, "
       "qsi8d32, qsi2cx, qsi4cx, qsi8cx, qsi4c32, qsi8c32, qai4c32, qai8c32, qmi4c32, qmi4k32, "
-      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, f32, f16, bf16");
+      "qsi5c32, qmi5c32, qmi5k32, qsi6k16, qmi2k16, qsi3k16, qnl4c32, qnl4k32, qmx4c32, f32, f16, "
+      "bf16");
   EXPECT_EQ(error("family: f\nlhs: {format: qai8dx, from: f32}\nrhs: {format: qsi4cx, from: [nxk, "
                   "kx]}\ndst: f32\n"),
             "s.yaml:3:35: unknown source 'kx'; did you mean 'kxn'? known sources: nxk, kxn");

@@ -102,6 +102,9 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_qsi8d32p_qmi4c32p, matmul_clamp_f32_qsi8d32p_qmi4k32p, "
       "matmul_clamp_f32_qsi8d32p_qsi5c32p, matmul_clamp_f32_qsi8d32p_qmi5c32p, "
       "matmul_clamp_f32_qsi8d32p_qmi5k32p, matmul_clamp_f32_qsi8d32p_qsi6k16p, "
+      "matmul_clamp_f32_qsi8d32p_qmi2k16p, matmul_clamp_f32_qsi8d32p_qsi3k16p, "
+      "matmul_clamp_f32_qsi8d32p_qnl4c32p, matmul_clamp_f32_qsi8d32p_qnl4k32p, "
+      "matmul_clamp_f32_qsi8d32p_qmx4c32p, "
       "matmul_clamp_f32_f32_qsi4cxp, matmul_clamp_f32_f32_qsi8cxp, "
       "matmul_clamp_f32_f32_qsi4c32p, matmul_clamp_f32_f32_qsi8c32p, "
       "matmul_clamp_f32_f32_qai4c32p, matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f32p, "
@@ -125,7 +128,7 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
             "w.yaml:3:79: blocks of 4294967328 are not possible: of 32, or of a multiple of 64 up "
             "to 4096, they are");
   EXPECT_EQ(error_of(blocks + "scales: i8"),
-            "w.yaml:3:80: unknown scale type 'i8'; known scale types: f16, bf16, f32");
+            "w.yaml:3:80: unknown scale type 'i8'; known scale types: f16, bf16, f32, e8m0");
   EXPECT_EQ(error_of(blocks + "block: 128"),
             "w.yaml:3:24: 'k' is 64: multiples of the block, 128, are legal");
 }

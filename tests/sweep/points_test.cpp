@@ -24,7 +24,7 @@ std::vector<Variant> shipped_variants(IsaLibrary& isas) {
 
 SweepAim aim_of(const Variant& variant) {
   SweepAim aim{variant.family, variant.isa, variant.rhs.block, ElementType::f16, {}};
-  if (aim.block != 0) aim.scales = point_of(variant).panels.scales;
+  if (aim.block != 0) aim.scales = *point_of(variant).panels.scales;
   return aim;
 }
 

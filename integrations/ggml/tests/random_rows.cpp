@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "reference/code_tables.h"
 #include "reference/half_reference.h"
 
 namespace tw {
@@ -22,10 +23,13 @@ struct BlockType {
 namespace {
 
 constexpr BlockType block_types[] = {
-    {StoredType::q4_0, "q4_0", 2, 18},   {StoredType::q4_1, "q4_1", 4, 20},
-    {StoredType::q5_0, "q5_0", 2, 22},   {StoredType::q5_1, "q5_1", 4, 24},
-    {StoredType::q8_0, "q8_0", 2, 34},   {StoredType::q4_k, "q4_k", 16, 144},
-    {StoredType::q5_k, "q5_k", 16, 176}, {StoredType::q6_k, "q6_k", 0, 192},
+    {StoredType::q4_0, "q4_0", 2, 18},     {StoredType::q4_1, "q4_1", 4, 20},
+    {StoredType::q5_0, "q5_0", 2, 22},     {StoredType::q5_1, "q5_1", 4, 24},
+    {StoredType::q8_0, "q8_0", 2, 34},     {StoredType::q4_k, "q4_k", 16, 144},
+    {StoredType::q5_k, "q5_k", 16, 176},   {StoredType::q6_k, "q6_k", 0, 192},
+    {StoredType::iq4_nl, "iq4_nl", 2, 18}, {StoredType::iq4_xs, "iq4_xs", 8, 136},
+    {StoredType::mxfp4, "mxfp4", 1, 17},   {StoredType::q2_k, "q2_k", 16, 80},
+    {StoredType::q3_k, "q3_k", 0, 96},
 };
 constexpr size_t kBell = 4096;
 
@@ -38,11 +42,18 @@ const BlockType* find_block_type(StoredType number) {
 
 /// That a scale has; others have less than twice as many.
 int fewest_steps(const test::GgmlType& type) {
-  return type.minimums ? 32 : 64;
+  const bool has_sign = type.scales.offset != 0;
+  const int bits = type.scales.low_bits + (type.scales.top != nullptr ? 2 : 0);
+  return 1 << (bits - (has_sign ? 2 : 1));
 }
 
 /// Root mean square of evenly spread codes less their bias, where minimums take that away.
 float size_of_codes(const test::GgmlType& type) {
+  if (const test::CodeValues* table = test::code_values(type.table)) {
+    float squares = 0;
+    for (const int8_t value : table->values) squares += static_cast<float>(value * value);
+    return std::sqrt(squares / 16) * table->unit;
+  }
   const int codes = type.bits() == 8 ? 255 : 1 << type.bits();  // Q8_0 has no -128
   const float spread = static_cast<float>(codes * codes - 1) / 12;
   return std::sqrt(spread + (type.minimums || type.bits() == 8 ? 0 : 0.25F));
@@ -50,13 +61,15 @@ float size_of_codes(const test::GgmlType& type) {
 
 /// Scales around the one that gives codes of `size_of_codes` the size `size`. As in files that ggml
 /// quantized, half of them are negative; codes of Q4_0, from -8 to 7, so have no bias together.
+/// Powers of two are positive.
 using ScaleTable = std::array<uint16_t, 64>;
-ScaleTable scale_table(float size_of_codes, float size) {
+ScaleTable scale_table(const std::string& type, float size_of_codes, float size) {
   ScaleTable table;
   for (size_t i = 0; i < table.size(); ++i) {
     const float spread = 0.75F + 0.5F * static_cast<float>(i / 2) / 31.0F;
     const float scale = size / size_of_codes * spread;
-    table[i] = test::half_bits(i % 2 == 0 ? scale : -scale);
+    const float rounded = test::rounded_to(type, i % 2 == 0 ? scale : -scale);
+    table[i] = static_cast<uint16_t>(test::float_bits(type, rounded));
   }
   return table;
 }
@@ -110,12 +123,12 @@ void RandomRows::fill(StoredType number, float size, std::vector<uint8_t>& value
 void RandomRows::fill_blocks(const BlockType& type, float size, std::vector<uint8_t>& values) {
   const test::GgmlType& blocks = type.blocks();
   const float steps = blocks.steps() ? 1.5F * static_cast<float>(fewest_steps(blocks)) : 1;
-  const auto scales = scale_table(size_of_codes(blocks) * steps, size);
+  const auto scales = scale_table(blocks.scale_type, size_of_codes(blocks) * steps, size);
   const auto minimums = minimum_table(blocks, scales);
   for (size_t at = 0; at < values.size(); at += blocks.bytes) {
     const test::GgmlBlock block(blocks, &values[at]);
     const size_t which = next() % scales.size();
-    std::memcpy(block.d_at(), &scales[which], sizeof scales[which]);
+    std::memcpy(block.d_at(), &scales[which], block.d_bytes());
     if (blocks.minimums) std::memcpy(block.m_at(), &minimums[which], sizeof minimums[which]);
     if (blocks.steps()) fill_steps(blocks, block);
     for (size_t code = at + type.first; code < at + type.end; code += sizeof(uint64_t)) {
@@ -133,11 +146,13 @@ void RandomRows::fill_blocks(const BlockType& type, float size, std::vector<uint
 void RandomRows::fill_steps(const test::GgmlType& type, test::GgmlBlock block) {
   const int fewest = fewest_steps(type);
   uint64_t bits = next();
-  if (!type.minimums) {
-    for (size_t part = 0; part < 16; ++part, bits >>= 8) {
+  if (type.scales.top == nullptr || !type.minimums) {
+    for (size_t part = 0; part < type.values / type.span; ++part, bits >>= 8) {
       if (part == 8) bits = next();
-      const int number = fewest + static_cast<int>(bits & 63);
-      block.set_scale(part, (bits & 64) != 0 ? -number : number);
+      const int number = fewest + static_cast<int>(bits & (static_cast<unsigned>(fewest) - 1));
+      const bool is_negative = !type.minimums && (bits & static_cast<unsigned>(fewest)) != 0;
+      block.set_scale(part, is_negative ? -number : number);
+      if (type.minimums) block.set_minimum(part, number);
     }
     return;
   }

@@ -19,10 +19,15 @@ enum class StoredType : uint32_t {
   q5_0 = 6,
   q5_1 = 7,
   q8_0 = 8,
+  q2_k = 10,
+  q3_k = 11,
   q4_k = 12,
   q5_k = 13,
   q6_k = 14,
-  bf16 = 30
+  iq4_nl = 20,
+  iq4_xs = 23,
+  bf16 = 30,
+  mxfp4 = 39
 };
 
 struct BlockType;

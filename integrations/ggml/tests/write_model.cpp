@@ -52,6 +52,11 @@ const std::map<std::string, Types> types = {
     {"q4_k", {StoredType::q4_k}},
     {"q5_k", {StoredType::q5_k}},
     {"q6_k", {StoredType::q6_k}},
+    {"q2_k", {StoredType::q2_k}},
+    {"q3_k", {StoredType::q3_k}},
+    {"iq4_nl", {StoredType::iq4_nl}},
+    {"iq4_xs", {StoredType::iq4_xs}},
+    {"mxfp4", {StoredType::mxfp4}},
     {"q4_k_m", {StoredType::q4_k, StoredType::q6_k}},
     {"q5_k_m", {StoredType::q5_k, StoredType::q6_k}},
     {"bf16", {StoredType::bf16}},
@@ -82,6 +87,9 @@ const std::map<std::string, uint64_t> seeds = {
     {"tiny-tied q8_0", 40},  {"tiny-256-tied q4_k_m", 73},
     {"542m q4_k_m", 170},    {"542m q5_0", 48},
     {"542m q5_1", 22},       {"542m q5_k_m", 24},
+    {"tiny iq4_nl", 6},      {"tiny mxfp4", 10},
+    {"tiny-moe mxfp4", 10},  {"tiny-256 iq4_xs", 28},
+    {"tiny-256 q2_k", 5},    {"tiny-256 q3_k", 17},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
@@ -311,10 +319,10 @@ int main(int argc, char** argv) {
                  "tiny-256-tied and 673m-tied multiply by the tokens' embeddings at the end")
       ->required()
       ->check(CLI::IsMember(tw::shapes));
-  app.add_option(
-         "type", type,
-         "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, bf16, f16, f32, or "
-         "llama-quantize's mixtures q4_k_m and q5_k_m")
+  app.add_option("type", type,
+                 "of its weights: q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k, q2_k, q3_k, "
+                 "iq4_nl, iq4_xs, mxfp4, bf16, f16, f32, or "
+                 "llama-quantize's mixtures q4_k_m and q5_k_m")
       ->required()
       ->check(CLI::IsMember(tw::types));
   app.add_option("file", file, "the GGUF file")->required();

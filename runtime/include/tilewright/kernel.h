@@ -127,6 +127,17 @@ static inline int32_t tw_dot4_u8s8(int32_t sum, int32_t b, int32_t c) {
       (int32_t)(u >> 16 & 255) * (int8_t)(s >> 16 & 255) + (int32_t)(u >> 24) * (int8_t)(s >> 24);
   return tw_add_i32(sum, products);
 }
+/* Of the 16 bytes of a, b, c and d those that the bytes of `numbers`, at most 15, are the numbers
+ * of */
+static inline int32_t tw_look_up_4(int32_t a, int32_t b, int32_t c, int32_t d, int32_t numbers) {
+  uint32_t all = 0;
+  for (int shift = 0; shift < 32; shift += 8) {
+    const uint32_t number = (uint32_t)numbers >> shift & 15;
+    const int32_t four = number < 8 ? (number < 4 ? a : b) : (number < 12 ? c : d);
+    all |= ((uint32_t)four >> 8 * (number & 3) & 255) << shift;
+  }
+  return (int32_t)all;
+}
 /* The same pointer, of which compilers no longer know where it points: what is kept there stays in
  * memory, instead of taking registers from values that are used more often. */
 static inline uint8_t* tw_hidden(uint8_t* pointer) {

@@ -46,9 +46,10 @@ typedef enum tw_type {
   TW_S32,
   TW_S8,
   TW_U8,
-  TW_S4, /* of weights only: two to a byte */
-  TW_S2, /* likewise four */
-  TW_S1  /* likewise eight */
+  TW_S4,  /* of weights only: two to a byte */
+  TW_S2,  /* likewise four */
+  TW_S1,  /* likewise eight */
+  TW_E8M0 /* of scales: 2^(byte - 127) */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
@@ -56,7 +57,8 @@ typedef enum tw_scales {
   TW_SCALES_UNSET = 0, /* no blocks; in a request: whatever there is */
   TW_SCALES_F32,
   TW_SCALES_F16,
-  TW_SCALES_BF16
+  TW_SCALES_BF16,
+  TW_SCALES_E8M0
 } tw_scales;
 
 /* ---- where weights lie ---- */
@@ -89,6 +91,12 @@ typedef struct tw_field {
   size_t offset_axis_count;
 } tw_field;
 
+/* What codes of 4 bits stand for. */
+typedef struct tw_code_table {
+  const char* name;
+  float values[16]; /* times a block's scale */
+} tw_code_table;
+
 /* Weights, packed or as a source has them. */
 typedef struct tw_axes {
   tw_axis rows; /* panels, or a source's rows: their stride is whatever is packed, or given */
@@ -101,6 +109,7 @@ typedef struct tw_axes {
    * elsewhere. */
   tw_field scale_steps, minimum_steps;
   tw_field scale_tops, minimum_tops;
+  const tw_code_table* codes; /* null: codes stand for themselves */
 } tw_axes;
 
 /* How weights come. */
@@ -119,7 +128,12 @@ typedef enum tw_rhs_order {
   TW_Q5_0, /* as TW_Q4_0, with the codes' fifth bits before them, code + 16; 22 bytes */
   TW_Q5_1, /* as TW_Q4_1, likewise, codes 0 to 31; 24 bytes */
   TW_Q5_K, /* as TW_Q4_K, 176 bytes */
-  TW_Q6_K  /* as TW_Q4_K, 210 bytes */
+  TW_Q6_K, /* as TW_Q4_K, 210 bytes */
+  TW_IQ4_NL, /* as TW_Q4_0, codes 0 to 15 of the table "iq4" */
+  TW_MXFP4,  /* likewise of "e2m1", behind a scale of a byte, 2^(byte - 127); 17 bytes */
+  TW_IQ4_XS, /* as TW_Q4_K, codes of "iq4", 136 bytes */
+  TW_Q2_K,   /* as TW_Q4_K, 84 bytes */
+  TW_Q3_K    /* as TW_Q6_K, 110 bytes */
 } tw_rhs_order;
 
 /* What packers of weights read. Those of one name differ in what their values are. */

@@ -1,0 +1,39 @@
+// What codes of 4 bits stand for, by the name that layouts have for it: ggml's and the OCP's
+// tables, written from their definitions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace tw::test {
+
+struct CodeValues {
+  int8_t values[16];
+  float unit;  ///< that values are numbers of
+
+  /// A code that stands for it; of two the one that `which` says, an even or an odd number.
+  [[nodiscard]] int code_of(int value, size_t which = 0) const {
+    int found = -1;
+    for (int code = 0; code < 16; ++code) {
+      if (values[code] != value) continue;
+      if (found >= 0 && which % 2 == 0) return found;
+      found = code;
+    }
+    if (found < 0) throw std::invalid_argument("no code for " + std::to_string(value));
+    return found;
+  }
+};
+
+/// null: codes are numbers.
+inline const CodeValues* code_values(const std::string& name) {
+  static const CodeValues iq4{
+      {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}, 1};
+  static const CodeValues e2m1{{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 0.5F};
+  if (name.empty()) return nullptr;
+  if (name != "iq4" && name != "e2m1") throw std::invalid_argument("table " + name);
+  return name == "iq4" ? &iq4 : &e2m1;
+}
+
+}  // namespace tw::test
