@@ -19,7 +19,8 @@ bool has_our_tensors() {
   return false;
 }
 
-/// The first of all operations has number 0, and none of these is ever among the last ones.
+/// The first of all operations has number 0, and none of these is ever among the last ones: hosts
+/// of version 2 have 90 or more.
 bool find_operations(Host& host) {
   const char* (*name_of)(int32_t) = nullptr;
   if (!find_into(name_of, "ggml_op_name")) return false;
@@ -27,9 +28,11 @@ bool find_operations(Host& host) {
                              &host.views[2], &host.views[3],   &host.views[4]};
   const char* const names[] = {"MUL_MAT", "MUL_MAT_ID", "GET_ROWS", "RESHAPE",
                                "VIEW",    "PERMUTE",    "TRANSPOSE"};
-  constexpr int32_t kFewest = 60;
+  constexpr int32_t kFewest = 80;
+  host.flash_attn = -1;
   size_t found = 0;
   for (int32_t op = 0; op < kFewest; ++op) {
+    if (std::strcmp(name_of(op), "FLASH_ATTN_EXT") == 0) host.flash_attn = op;
     for (size_t i = 0; i < std::size(names); ++i) {
       if (std::strcmp(name_of(op), names[i]) != 0) continue;
       *wanted[i] = op;

@@ -10,6 +10,7 @@ namespace tw::ggml {
 struct Host {
   Interface interface;
   int32_t mul_mat = -1, mul_mat_id = -1, get_rows = -1;  ///< numbers of operations
+  int32_t flash_attn = -1;                               ///< -1: there is none
   int32_t views[5] = {};                                 ///< of those that compute nothing
 
   Buffer* (*buffer_init)(BufferType*, BufferFunctions, void* context, size_t size) = nullptr;

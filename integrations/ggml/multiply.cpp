@@ -144,16 +144,6 @@ void work_with_team(Job& job, int threads) {
   if (!job.shared.empty()) run_team(threads, work_through, &job);
 }
 
-void grow(Scratch& scratch, size_t bytes) {
-  constexpr size_t kStep = size_t{1} << 16;
-  if (bytes <= scratch.bytes) return;
-  scratch.bytes = 0;
-  const size_t rounded = (bytes + kStep - 1) / kStep * kStep;
-  scratch.memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
-  if (scratch.memory == nullptr) throw std::bad_alloc();
-  scratch.bytes = rounded;
-}
-
 /// Kernels of types with blocks round the input to 8 bits.
 bool is_precise_enough(const WeightType& type, const Tensor& output) {
   const int32_t asked = output.op_params[kInputPrecision];
@@ -168,6 +158,16 @@ bool divides(int64_t part, int64_t whole) {
 
 void Scratch::Free::operator()(uint8_t* at) const {
   std::free(at);
+}
+
+void Scratch::grow(size_t wanted) {
+  constexpr size_t kStep = size_t{1} << 16;
+  if (wanted <= bytes) return;
+  bytes = 0;
+  const size_t rounded = (wanted + kStep - 1) / kStep * kStep;
+  memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
+  if (memory == nullptr) throw std::bad_alloc();
+  bytes = rounded;
 }
 
 bool can_multiply(const Node& node) {
@@ -194,7 +194,7 @@ bool can_multiply(const Node& node) {
 Status multiply(const std::vector<Node>& nodes, int threads, Scratch& scratch) {
   Job job;
   job.work = plan_work(nodes);
-  grow(scratch, job.work.scratch_bytes);
+  scratch.grow(job.work.scratch_bytes);
   job.scratch = scratch.memory.get();
   for (const Loose& loose : job.work.loose) {
     const Packing& packing = *loose.packing;

@@ -24,6 +24,8 @@ struct Scratch {
   struct Free {
     void operator()(uint8_t* at) const;
   };
+  /// To so many bytes at least; what was there is lost. Throws std::bad_alloc.
+  void grow(size_t wanted);
   std::unique_ptr<uint8_t, Free> memory;
   size_t bytes = 0;
 };

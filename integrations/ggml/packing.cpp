@@ -37,15 +37,6 @@ constexpr WeightType kTypes[] = {
     {type_mxfp4, "mxfp4", "matmul_clamp_f32_qsi8d32p_qmx4c32p", 32, 17, TW_MXFP4, "mxfp4"},
 };
 
-const tw_device& this_device() {
-  static const tw_device device = [] {
-    auto found = tilewright::sized<tw_device>();
-    if (tw_device_detect(&found) != TW_OK) message("{}", tw_error_message());
-    return found;
-  }();
-  return device;
-}
-
 /// A vectorized one if there is one.
 const tw_packer* find_packer(const tw_layout& layout, const char* source) {
   std::vector<const tw_packer*> rows(tw_list_packers(&this_device(), nullptr, 0));
@@ -110,6 +101,15 @@ bool is_portable(const Packing& packing, size_t m) {
 }
 
 }  // namespace
+
+const tw_device& this_device() {
+  static const tw_device device = [] {
+    auto found = tilewright::sized<tw_device>();
+    if (tw_device_detect(&found) != TW_OK) message("{}", tw_error_message());
+    return found;
+  }();
+  return device;
+}
 
 const WeightType* weight_type(int32_t number) {
   const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),

@@ -1,4 +1,4 @@
-// The plug-in: a registration with one device, and its backends, which multiply.
+// The plug-in: a registration with one device, and its backends, which multiply and attend.
 //
 // llama.cpp asks the registered device where weights may lie (our buffer type), and the device of a
 // backend where its outputs may lie. Those two answers differ, so there are two tables: outputs lie
@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 
+#include "integrations/ggml/attention.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/get_rows.h"
 #include "integrations/ggml/message.h"
@@ -22,7 +23,7 @@ namespace {
 struct Plugin {
   const Host* host = nullptr;
   BufferType* buffer_type = nullptr;
-  bool takes_loose_weights = false;  ///< TILEWRIGHT_GGML_TEST=1
+  bool is_test = false;  ///< TILEWRIGHT_GGML_TEST=1: takes loose weights, and what is not worth it
   Registration registration = {};
   Device registered = {}, of_backends = {};
 };
@@ -33,6 +34,20 @@ struct State {
   Scratch scratch;
   std::vector<Node> nodes;  ///< of one input
 };
+
+/// A context of llama.cpp that chooses for itself (`-fa auto`, its default) asks for the attention
+/// of one token first, and does without flash attention if it is not the device of its layers, the
+/// CPU, that takes it. So we take none on this thread from when a backend is made to when attention
+/// of another number of queries is asked for (the context's largest batch comes next) or something
+/// is computed.
+constexpr int64_t kNoProbe = -1, kProbeComes = 0;
+thread_local int64_t probe = kNoProbe;  ///< or the number of queries
+
+bool is_probe(int64_t queries) {
+  if (probe == kProbeComes) probe = queries;
+  if (probe != queries) probe = kNoProbe;
+  return probe != kNoProbe;
+}
 
 bool is_multiplication(int32_t op) {
   return op == plugin.host->mul_mat || op == plugin.host->mul_mat_id;
@@ -61,25 +76,35 @@ Status compute_nodes(State& state) {
   return status;
 }
 
+bool computes_alone(int32_t op) {
+  return op == plugin.host->get_rows || op == plugin.host->flash_attn;
+}
+
+Status compute_alone(State& state, const Tensor& op) {
+  if (op.op == plugin.host->get_rows) return get_rows(op, state.threads);
+  return attend(op, state.threads, state.scratch);
+}
+
 /// Neighbours with one input (q, k and v; gate and up) are computed together: it is packed once.
 Status compute_graph(State& state, Graph* graph) {
   const int count = plugin.host->node_count(graph);
   state.nodes.clear();
   for (int i = 0; i < count; ++i) {
     const Tensor* op = plugin.host->node(graph, i);
-    const bool is_lookup = op->op == plugin.host->get_rows;
-    if (!is_lookup && !is_multiplication(op->op)) continue;
+    const bool is_alone = computes_alone(op->op);
+    if (!is_alone && !is_multiplication(op->op)) continue;
     const bool goes_on =
-        !is_lookup && !state.nodes.empty() && state.nodes.back().input == op->src[1];
+        !is_alone && !state.nodes.empty() && state.nodes.back().input == op->src[1];
     Status status = goes_on ? success : compute_nodes(state);
-    if (is_lookup && status == success) status = get_rows(*op, state.threads);
+    if (is_alone && status == success) status = compute_alone(state, *op);
     if (status != success) return status;
-    if (!is_lookup) state.nodes.push_back(node_of(*op));
+    if (!is_alone) state.nodes.push_back(node_of(*op));
   }
   return compute_nodes(state);
 }
 
 Status compute(Backend* backend, Graph* graph) {
+  probe = kNoProbe;
   try {
     return compute_graph(*static_cast<State*>(backend->context), graph);
   } catch (const std::bad_alloc&) {
@@ -101,7 +126,7 @@ const char* device_name(Device*) {
   return "tilewright";
 }
 const char* description(Device*) {
-  return "tilewright matrix multiplication on the CPU";
+  return "tilewright matrix multiplication and attention on the CPU";
 }
 DeviceType device_type(Device*) {
   return device_accelerator;
@@ -126,6 +151,7 @@ Backend* make_backend(Device*, const char*) {
   functions.name = backend_name;
   functions.free = free_backend;
   functions.compute = compute;
+  probe = kProbeComes;
   return new Backend{kGuid, functions, &plugin.of_backends, new State};
 }
 
@@ -145,9 +171,9 @@ bool is_ours(const Tensor& weights) {
 bool takes_weights(const Tensor& weights) {
   if (weights.view_src != nullptr) return false;
   if (is_ours(weights) && weights.extra != nullptr) return true;
-  if (!is_ours(weights) && !plugin.takes_loose_weights) return false;
+  if (!is_ours(weights) && !plugin.is_test) return false;
   const Packing* packing = packing_of(weights);
-  return packing != nullptr && (plugin.takes_loose_weights || is_worth_it(*packing));
+  return packing != nullptr && (plugin.is_test || is_worth_it(*packing));
 }
 
 /// Tables that are looked up only stay in the file that llama.cpp has mapped: of some models they
@@ -155,13 +181,18 @@ bool takes_weights(const Tensor& weights) {
 /// output's weights too, which llama.cpp tells nobody before it is there.
 bool takes_table(const Tensor& weights) {
   const bool is_tokens = std::strcmp(weights.name, "token_embd.weight") == 0;
-  return (is_tokens || plugin.takes_loose_weights || weights.extra != nullptr) &&
-         takes_weights(weights);
+  return (is_tokens || plugin.is_test || weights.extra != nullptr) && takes_weights(weights);
+}
+
+bool takes_attention(const Tensor& op) {
+  if (!can_attend(op)) return false;
+  return plugin.is_test || (is_worth_attending(op) && !is_probe(op.src[0]->ne[1]));
 }
 
 bool supports_op(Device*, const Tensor* op) {
   const auto& views = plugin.host->views;
   if (std::find(std::begin(views), std::end(views), op->op) != std::end(views)) return true;
+  if (op->op == plugin.host->flash_attn) return takes_attention(*op);
   if (op->op == plugin.host->get_rows) return can_get_rows(*op) && takes_table(*op->src[0]);
   return is_multiplication(op->op) && can_multiply(node_of(*op)) && takes_weights(*op->src[0]);
 }
@@ -204,7 +235,7 @@ void* function(Registration*, const char* name) {
 Registration* make_registration() {
   plugin.host = find_host();
   if (plugin.host == nullptr) return nullptr;
-  plugin.takes_loose_weights = is_set("TILEWRIGHT_GGML_TEST", "1");
+  plugin.is_test = is_set("TILEWRIGHT_GGML_TEST", "1");
   plugin.registered = make_device(packed_buffer_type);
   plugin.of_backends = make_device(cpu_buffer_type);
   plugin.buffer_type = make_buffer_type(*plugin.host, &plugin.registered);

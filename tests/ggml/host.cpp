@@ -96,6 +96,7 @@ HOST const char* ggml_op_name(int32_t op) {
   if (op == kMulMat) return "MUL_MAT";
   if (op == kMulMatId) return "MUL_MAT_ID";
   if (op == kGetRows) return "GET_ROWS";
+  if (op == kFlashAttn && fake_host.has_attention) return "FLASH_ATTN_EXT";
   const char* const views[] = {"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
   return op >= 10 && op < 14 ? views[op - 10] : "OTHER";
 }

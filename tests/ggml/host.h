@@ -11,6 +11,7 @@ struct FakeHost {
   int version = 3;
   bool has_others = true;  ///< backends that were loaded before
   bool has_cpu = true;     ///< among them the CPU's
+  bool has_attention = true;
   size_t tensor_bytes = sizeof(Tensor) + kListEntryBytes;
   /// Of the tables in its own objects, after which there is nothing to read.
   size_t device_slots = 15, backend_slots = 16, buffer_slots = 11, buffer_type_slots = 8;
@@ -18,7 +19,7 @@ struct FakeHost {
 extern FakeHost fake_host;
 
 /// Numbers of operations.
-inline constexpr int32_t kMulMat = 5, kMulMatId = 6, kGetRows = 7, kView = 11;
+inline constexpr int32_t kMulMat = 5, kMulMatId = 6, kGetRows = 7, kView = 11, kFlashAttn = 74;
 
 }  // namespace tw::ggml
 

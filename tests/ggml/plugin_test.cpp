@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "ggml/attention_op.h"
 #include "ggml/host.h"
 #include "ggml/loaded.h"
 #include "ggml/tensors.h"
@@ -186,6 +187,51 @@ TEST_F(Plugin, LooksUpTokensThatOutputsMayBeMultipliedBy) {
     EXPECT_EQ(float_at(op, 63, i, 0, 0), row_of(source, static_cast<size_t>(wanted[i])).back());
   }
   backend->functions.free(backend);
+}
+
+/// A context would choose unfused attention if the device of its layers, the CPU, did not take the
+/// fused one.
+TEST_F(Plugin, AttendsAfterTheContextsProbe) {
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  AttentionOp one({1, 70}), several({9, 70});
+  const auto takes = [&](const AttentionOp& attention) {
+    return device->functions.supports_op(device, &attention.op);
+  };
+  Backend* backend = device->functions.make_backend(device, nullptr);
+  EXPECT_FALSE(takes(one));
+  EXPECT_FALSE(takes(one)) << "the next layer's";
+  EXPECT_TRUE(takes(several));
+  EXPECT_TRUE(takes(one));
+  Backend* next = device->functions.make_backend(device, nullptr);
+  EXPECT_FALSE(takes(one));
+  std::vector<Tensor*> graph = {&one.op};
+  EXPECT_EQ(next->functions.compute(next, reinterpret_cast<Graph*>(&graph)), success);
+  EXPECT_EQ(one.wrong(), "");
+  EXPECT_TRUE(takes(one)) << "something was computed";
+  backend->functions.free(backend);
+  next->functions.free(next);
+}
+
+TEST_F(Plugin, AttendsWhereItIsFaster) {
+  AttentionOp odd({2, 70, 1, 1, 33, 33}), even({2, 70}), probe({1, 70});
+  for (const bool is_test : {false, true}) {
+    if (is_test) setenv("TILEWRIGHT_GGML_TEST", "1", 1);
+    Registration* made = ggml_backend_init();
+    Device* device = made->device(made, 0);
+    device->functions.supports_op(device, &probe.op);
+    EXPECT_TRUE(device->functions.supports_op(device, &even.op));
+    EXPECT_EQ(device->functions.supports_op(device, &odd.op), is_test) << "portable kernels";
+  }
+}
+
+TEST_F(Plugin, HostsWithoutAttentionAreServed) {
+  fake_host.has_attention = false;
+  Registration* made = ggml_backend_init();
+  ASSERT_NE(made, nullptr);
+  Device* device = made->device(made, 0);
+  AttentionOp attention({2, 70});
+  EXPECT_FALSE(device->functions.supports_op(device, &attention.op));
 }
 
 TEST_F(Plugin, TestModeTakesWeightsAnywhere) {

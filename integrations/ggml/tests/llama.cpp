@@ -105,4 +105,8 @@ size_t weights_on_our_kernels(const std::string& messages) {
       std::distance(std::sregex_iterator(messages.begin(), messages.end(), line), {}));
 }
 
+bool attention_on_our_kernels(const std::string& messages) {
+  return std::regex_search(messages, std::regex("tilewright: computes attention [^\n]*, on tw_"));
+}
+
 }  // namespace tw::llama

@@ -45,5 +45,7 @@ class LlamaTest : public testing::Test {
 
 /// Of those that "tilewright: NAME: ..., decode KERNEL, prompt KERNEL" says.
 size_t weights_on_our_kernels(const std::string& messages);
+/// Whether some was computed, as "tilewright: computes attention ..., on KERNEL" says.
+bool attention_on_our_kernels(const std::string& messages);
 
 }  // namespace tw::llama

@@ -64,6 +64,25 @@ TEST_F(Lookups, AllThatWeClaimAreRight) {
                3);
 }
 
+// The package has thousands of cases; these are of every size of heads that models have.
+using Attentions = LlamaTest;
+TEST_F(Attentions, AllThatWeClaimAreRight) {
+  const bool emulated = std::getenv("QEMU_CPU") != nullptr;
+  const std::string shapes = emulated ? "hsk=64,hsv=64,.*kv=113,nb=3,"
+                                      : "hsk=(40|64|72|96|128|576),.*kv=(113|512),nb=(1|3),";
+  const Finished finished = ours("test-backend-ops -b tilewright -o FLASH_ATTN_EXT -p '" + shapes +
+                                     ".*type_K=(f16|q8_0),type_V=(f16|q8_0),'",
+                                 {{"TILEWRIGHT_GGML_TEST", "1"}});
+  const std::string said = finished.output + finished.messages;
+  EXPECT_EQ(finished.status, 0) << said;
+  EXPECT_EQ(count(said, "FAIL"), 0U) << said;
+  const size_t right = count(said, "type_K=f16,type_V=f16,[^\n]*OK");
+  std::cout << "FLASH_ATTN_EXT: " << right << " right\n";
+  EXPECT_GE(right, emulated ? 8U : 100U) << said;
+  EXPECT_EQ(count(said, "type_K=f16,type_V=f16,[^\n]*not supported"), 0U) << said;
+  EXPECT_EQ(count(said, "q8_0[^\n]*OK"), 0U) << said;
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Operations, testing::Values("MUL_MAT", "MUL_MAT_ID"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -38,6 +38,7 @@ TEST_P(Text, IsTheSameWithEveryNumberOfThreads) {
     const size_t with_embeddings = GetParam().weights + 1;
     EXPECT_EQ(weights_on_our_kernels(with_us.messages), with_embeddings) << with_us.messages;
     EXPECT_EQ(weights_on_our_kernels(theirs.messages), 0U);
+    EXPECT_TRUE(attention_on_our_kernels(with_us.messages)) << with_us.messages;
   }
 }
 
