@@ -553,8 +553,9 @@ static void run_family(const tw_device *device, const tw_kernel **rows, size_t c
   run_choices(device, &p);
 }
 
-/* depthwise.c */
+/* depthwise.c, attention.c */
 int test_depthwise(const tw_device *device, int *comparisons);
+int test_attention(const tw_device *device, int *comparisons);
 
 int main(void) {
   static const tw_kernel *rows[MOST_ROWS];
@@ -571,9 +572,10 @@ int main(void) {
     if (first == i) run_family(&device, rows, count, i);
   }
   failures += test_depthwise(&device, &comparisons);
+  failures += test_attention(&device, &comparisons);
   for (size_t i = 0; i < tw_generated_choice_count; ++i) check_choice(&tw_generated_choices[i]);
   printf("%s: %zu kernels, %d comparisons, %d wrong%s\n", device.name,
-         count + tw_generated_depthwise_kernel_count, comparisons, failures,
+         count + tw_generated_depthwise_kernel_count + tw_generated_attention_kernel_count, comparisons, failures,
          comparisons == 0 ? ": none of the kernels runs on this CPU" : "");
   return failures != 0 || comparisons == 0;
 }

@@ -38,11 +38,11 @@ inline std::vector<std::string> one_of_each(const std::set<std::string>& isas) {
   for (const Variant& variant : read_variants(shipped_specs(), library)) {
     if (isas.count(variant.isa->name) == 0) continue;
     const Family& family = variant.family;
-    const std::string operands =
-        std::string(family.operation == Operation::depthwise   ? "depthwise "
-                    : family.operation == Operation::attention ? "attention "
-                                                               : "") +
-        std::string(family.lhs->name) + " " + std::string(family.rhs->name);
+    std::string operands(family.operation == Operation::depthwise ? "depthwise " : "");
+    if (family.operation == Operation::attention) {
+      operands = "stage " + std::to_string(static_cast<int>(variant.stage)) + " of attention ";
+    }
+    operands += std::string(family.lhs->name) + " " + std::string(family.rhs->name);
     const bool new_operands = seen.emplace(operands, variant.isa->name).second;
     const std::string output = std::string(name(family.dst)) + (family.accumulate ? " added" : "");
     const bool new_output = seen.emplace(output, variant.isa->name).second;
