@@ -188,7 +188,7 @@ static tw_status set_work(const char* who, const tw_attention_plan* plan,
 tw_status tw_attention_divide(const tw_attention_plan* plan, const tw_attention_args* theirs,
                               tw_attention_work* work) {
   const char* who = "tw_attention_divide";
-  tw_attention_args args;
+  tw_attention_args args = {.size = sizeof args};
   tw_status status = take_args(who, plan, theirs, &args);
   if (status != TW_OK) return status;
   if (work == NULL) return tw_fail(TW_INVALID, "%s: work is null", who);
@@ -242,7 +242,7 @@ static tw_status prepare(const char* who, const tw_attention_plan* plan,
 tw_status tw_attention_run(const tw_attention_plan* plan, const tw_attention_args* theirs,
                            size_t slice) {
   const char* who = "tw_attention_run";
-  tw_attention_args args;
+  tw_attention_args args = {.size = sizeof args};
   tw_attention_cut cut;
   tw_attention_work work = {.size = sizeof work};
   tw_status status = prepare(who, plan, theirs, &args, &cut, &work);
@@ -254,7 +254,7 @@ tw_status tw_attention_run(const tw_attention_plan* plan, const tw_attention_arg
 
 tw_status tw_attention_merge(const tw_attention_plan* plan, const tw_attention_args* theirs,
                              size_t merge) {
-  tw_attention_args args;
+  tw_attention_args args = {.size = sizeof args};
   tw_attention_cut cut;
   tw_attention_work work = {.size = sizeof work};
   const tw_status status = prepare("tw_attention_merge", plan, theirs, &args, &cut, &work);

@@ -328,7 +328,8 @@ void tw_attend(const tw_attention_plan* plan, const tw_attention_args* args,
                const tw_attention_cut* cut, size_t slice) {
   const slice_range range = range_of(plan, args, cut, slice);
   scratch_parts parts;
-  lay_out(plan, cut, args->scratch, &parts);
+  /* Neither is so: the caller has looked. */
+  if (range.queries == 0 || !lay_out(plan, cut, args->scratch, &parts)) return;
   begin_rows(plan, args, &range, &parts);
   for (size_t first = range.position; first < range.end; first += TW_ATTENTION_BLOCK) {
     const size_t count = least(TW_ATTENTION_BLOCK, range.end - first);
