@@ -90,6 +90,7 @@ const std::map<std::string, uint64_t> seeds = {
     {"tiny iq4_nl", 6},      {"tiny mxfp4", 10},
     {"tiny-moe mxfp4", 10},  {"tiny-256 iq4_xs", 28},
     {"tiny-256 q2_k", 5},    {"tiny-256 q3_k", 17},
+    {"542m mxfp4", 6},       {"542m iq4_nl", 6},
 };
 
 constexpr uint32_t kFirstWord = 3 + 256;  ///< after the unknown one, begin, end, and the bytes
