@@ -23,7 +23,7 @@ struct Weights {
   const tw_code_table* table = nullptr;  ///< of the values of 16 codes; null: they are numbers
   size_t block = 0;                      ///< 0: no blocks
   tw_scales type = TW_SCALES_UNSET;
-  std::vector<uint16_t> half_scales;  ///< instead of scales, where they are f16 or bf16
+  std::vector<uint16_t> half_scales;  ///< the bits of scales that are no f32
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
   [[nodiscard]] const void* scale_data() const;
   [[nodiscard]] size_t stride() const { return (k * bits + 7) / 8; }

@@ -29,8 +29,8 @@ inline Value widened(Builder& b, Value x, ElementType type, const std::string& n
   if (type == ElementType::e8m0) {
     // Bits of f32, whose exponents count alike: but 2^-127, no normal number, becomes 0.
     const Value wide = b.op(OpCode::widen_8_32, {x}, {}, name, role);
-    const Value unsigned_ = b.op(OpCode::shl, {wide}, {.bits = 32, .imm = 24}, name, role);
-    return b.op(OpCode::shr, {unsigned_}, {.bits = 32, .imm = 1}, name, role);
+    const Value top = b.op(OpCode::shl, {wide}, {.bits = 32, .imm = 24}, name, role);
+    return b.op(OpCode::shr, {top}, {.bits = 32, .imm = 1}, name, role);
   }
   return x;
 }
