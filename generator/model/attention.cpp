@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t group = 4;  ///< positions whose sums over lanes make one vector
 
-void check_formats(const Family& family) {
+void check_attention_formats(const Family& family) {
   const bool floats = family.lhs->name == "f32" && family.dst == ElementType::f32;
   if (floats && family.rhs->name == "f16" && !family.accumulate) return;
   throw std::invalid_argument(
@@ -60,7 +60,7 @@ const char* stage_name(Stage stage) {
 }  // namespace
 
 LayoutPair attention_layouts(const Family& family, const Isa& isa) {
-  check_formats(family);
+  check_attention_formats(family);
   check_isa(isa);
   Layout queries;
   queries.side = Side::lhs;

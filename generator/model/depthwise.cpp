@@ -7,7 +7,7 @@
 namespace tw {
 namespace {
 
-void check_formats(const Family& family) {
+void check_depthwise_formats(const Family& family) {
   const Format& lhs = *family.lhs;
   const Format& rhs = *family.rhs;
   const bool floats = is_float(lhs) && lhs.element != ElementType::bf16 &&
@@ -41,7 +41,7 @@ void check_isa(const Family& family, const Isa& isa) {
 }  // namespace
 
 LayoutPair depthwise_layouts(const Family& family, const Isa& isa) {
-  check_formats(family);
+  check_depthwise_formats(family);
   check_isa(family, isa);
   check_output(*family.lhs, family.dst, family.accumulate, isa);
   Layout pixels;
