@@ -46,7 +46,7 @@ std::vector<Window> read_windows(const YamlNode& entry) {
   return windows;
 }
 
-LayoutPair layouts_of(const Family& family, const Isa& isa, const YamlNode& isa_node) {
+LayoutPair depthwise_layouts_at(const Family& family, const Isa& isa, const YamlNode& isa_node) {
   try {
     return depthwise_layouts(family, isa);
   } catch (const std::invalid_argument& error) {
@@ -63,7 +63,7 @@ void read_depthwise_kernel(const YamlNode& entry, const Family& family, IsaLibra
   const std::vector<Tile> tiles = read_tiles(entry.at("tile"));
   for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
     const Isa& isa = isas.get(isa_node->text(), isa_node->where());
-    const LayoutPair layouts = layouts_of(family, isa, *isa_node);
+    const LayoutPair layouts = depthwise_layouts_at(family, isa, *isa_node);
     for (const Window& window : windows) {
       for (const Tile& tile : tiles) {
         Variant variant;
