@@ -68,3 +68,19 @@ Acquire::Retries "3"; Acquire::Languages "none";
 CONF
   APT_CONFIG=$area/apt.conf apt-get -qq update
 }
+
+# unpack_packages FOLDER ARCHITECTURE SUITE PACKAGE...: the suite's packages and what they depend
+# on, without installing them; FOLDER/packages lists them.
+unpack_packages() {
+  local folder=$1 area=$1/apt deb
+  apt_area "$area" "$2" "$3" &&
+    # The area's system has nothing installed, so apt names everything down to libc.
+    APT_CONFIG=$area/apt.conf apt-get -qq -y --no-install-recommends --download-only \
+      install "${@:4}" || return 1
+  for deb in "$area"/cache/archives/*.deb; do
+    dpkg-deb -x "$deb" "$folder" || return 1
+    # shellcheck disable=SC2016
+    dpkg-deb -W --showformat '${Package} ${Version}\n' "$deb"
+  done >"$folder/packages"
+  rm -rf "$area" "${folder:?}/usr/share"
+}

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "ir/meaning_forms.h"
 
 namespace tw {
@@ -59,13 +61,21 @@ void nibbles(const Step& s, uint8_t* to) {
   }
 }
 
+/// Of a table of 16: what ISAs make of other numbers differs.
+size_t below_16(uint8_t number) {
+  if (number < 16) return number;
+  throw Fault(fmt::format("number {} of a table of 16", number));
+}
+
 void look_up(const Step& s, uint8_t* to) {
-  for (size_t i = 0; i < s.to.bytes; ++i) to[i] = s.arg[0].at[i / 16 * 16 + s.arg[1].at[i]];
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    to[i] = s.arg[0].at[i / 16 * 16 + below_16(s.arg[1].at[i])];
+  }
 }
 
 void look_up_lanes(const Step& s, uint8_t* to) {
   for (size_t i = 0; i < s.to.bytes; ++i) {
-    const size_t number = s.arg[4].at[i];
+    const size_t number = below_16(s.arg[4].at[i]);
     to[i] = s.arg[number / 4].at[i / 4 * 4 + number % 4];
   }
 }

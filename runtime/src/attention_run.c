@@ -237,6 +237,7 @@ static void run_weights(const tw_attention_plan* plan, const tw_attention_args* 
   tw_args kernel = {.size = sizeof kernel};
   kernel.n = count;
   if (args->mask == NULL) {
+    kernel.lhs = parts->mask; /* not read; but C's null must not be moved, not even by 0 */
     weigh(plan, parts, first_row, range->rows, &kernel);
     return;
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "ggml/tensors.h"
@@ -76,6 +77,36 @@ TEST_P(Multiply, RowsOfManyCounts) {
     const OwnTensor output = output_of(w.tensor, input.tensor);
     run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
     check_mul_mat(w, input.tensor, output.tensor);
+  }
+}
+
+/// What rounding to 8 bits leaves as it is, in blocks of 16 and of 32.
+OwnTensor random_codes(std::mt19937& random, Extents extents) {
+  OwnTensor made = make_tensor(type_f32, extents);
+  for (size_t i = 0; i < made.bytes.size() / sizeof(float); ++i) {
+    const int code = i % 16 == 0 ? 127 : static_cast<int>(random() % 255) - 127;
+    const float value = std::ldexp(static_cast<float>(code), -static_cast<int>(i / 64 % 5));
+    std::memcpy(&made.bytes[i * sizeof value], &value, sizeof value);
+  }
+  return made;
+}
+
+// Products of codes are integers: nothing is lost but in scales, and in the sum of some blocks.
+TEST_P(Multiply, CodesAreExact) {
+  if (weight_type(GetParam())->block == 0) return;
+  const PackedTensor w = weights({512, 77, 1, 1});
+  for (const size_t m : {1, 2, 4, 17}) {
+    const OwnTensor input = random_codes(random_, {k(512), m, 1, 1});
+    const OwnTensor output = output_of(w.tensor, input.tensor);
+    run({{&w.tensor, &input.tensor, nullptr, &output.tensor}});
+    for (size_t row = 0; row < m; ++row) {
+      const std::vector<float> values = input_row(input.tensor, row, 0, 0);
+      for (size_t column = 0; column < 77; ++column) {
+        const Expected want = expected(w.source, column, values);
+        EXPECT_NEAR(float_at(output.tensor, column, row, 0, 0), want.sum, 1e-6 * want.sizes)
+            << column << " " << row;
+      }
+    }
   }
 }
 

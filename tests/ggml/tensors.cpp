@@ -146,7 +146,7 @@ PackedTensor pack(OwnTensor source) {
 
 Expected expected(const OwnTensor& weights, size_t row, const std::vector<float>& input) {
   const std::vector<float> values = row_of(weights, row);
-  Expected result = {0, 0};
+  Expected result = {0, 0, 0};
   const bool rounds = weight_type(weights.tensor.type)->block != 0;
   for (size_t first = 0; first < input.size(); first += 32) {
     const size_t end = std::min(input.size(), first + 32);
@@ -154,6 +154,7 @@ Expected expected(const OwnTensor& weights, size_t row, const std::vector<float>
     for (size_t i = first; i < end; ++i) largest = std::max<double>(largest, std::abs(input[i]));
     for (size_t i = first; i < end; ++i) {
       result.sum += static_cast<double>(values[i]) * input[i];
+      result.sizes += std::abs(static_cast<double>(values[i]) * input[i]);
       // Half of a step of 8 bits; sums of floats: k roundings.
       result.error += std::abs(values[i]) * (rounds ? 0.501 * largest / 127 : 0) +
                       std::abs(values[i] * input[i]) * static_cast<double>(input.size()) * 6e-8;

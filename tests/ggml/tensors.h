@@ -44,10 +44,10 @@ struct PackedTensor {
 };
 PackedTensor pack(OwnTensor source);
 
-/// Sum of w * x, and by how much rounding x to 8 bits (types with blocks) or summing in another
-/// order may change it.
+/// Sum of w * x, that of their sizes, and by how much rounding x to 8 bits (types with blocks) or
+/// summing in another order may change it.
 struct Expected {
-  double sum, error;
+  double sum, sizes, error;
 };
 Expected expected(const OwnTensor& weights, size_t row, const std::vector<float>& input);
 

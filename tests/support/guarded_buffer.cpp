@@ -59,9 +59,10 @@ void unmap(uint8_t* mapping, size_t bytes) {
 #endif
 
 /// Mappings between guard pages that no buffer has any more, by their bytes: making one takes
-/// longer than most calls that are checked, above all under an emulator.
+/// longer than most calls that are checked, above all under an emulator. Never destroyed: buffers
+/// may live until the program's end.
 std::multimap<size_t, uint8_t*>& unused() {
-  static std::multimap<size_t, uint8_t*> mappings;
+  static auto& mappings = *new std::multimap<size_t, uint8_t*>;
   return mappings;
 }
 

@@ -1,11 +1,14 @@
 // greedy THREADS BATCH mmap|read FILE...: models continue a prompt by the most likely tokens, in
 // turns; the first of several is then loaded again and must say the same as before. llama.cpp's own
-// programs lose the end of their text now and then, and have one model at a time.
+// programs lose the end of their text now and then, and have one model at a time. On stderr: how
+// even the first one's two likeliest words were at most, in parts of the logits' size.
 #include <llama.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -42,16 +45,30 @@ class Writer {
   /// Writes the most likely token.
   void step() {
     const float* logits = llama_get_logits_ith(context_.get(), -1);
-    auto next = static_cast<llama_token>(
-        std::max_element(logits, logits + llama_vocab_n_tokens(vocabulary())) - logits);
+    const float* end = logits + llama_vocab_n_tokens(vocabulary());
+    const float* largest = std::max_element(logits, end);
+    auto next = static_cast<llama_token>(largest - logits);
+    margin_ = std::min(margin_, margin(logits, largest, end));
     char piece[64];
     const int32_t length = llama_token_to_piece(vocabulary(), next, piece, sizeof piece, 0, true);
     text_.append(piece, static_cast<size_t>(std::max(length, 0)));
     decode(&next, 1);
   }
   [[nodiscard]] const std::string& text() const { return text_; }
+  /// The smallest one of its steps.
+  [[nodiscard]] double margin() const { return margin_; }
 
  private:
+  /// From the largest to the next, in parts of all logits' root mean square.
+  static double margin(const float* logits, const float* largest, const float* end) {
+    float next = -std::numeric_limits<float>::infinity();
+    double squares = 0;
+    for (const float* logit = logits; logit != end; ++logit) {
+      if (logit != largest) next = std::max(next, *logit);
+      squares += static_cast<double>(*logit) * *logit;
+    }
+    return (*largest - next) / std::sqrt(squares / static_cast<double>(end - logits));
+  }
   [[nodiscard]] const llama_vocab* vocabulary() const {
     return llama_model_get_vocab(model_.get());
   }
@@ -73,6 +90,7 @@ class Writer {
   std::unique_ptr<llama_model, decltype(&llama_model_free)> model_;
   std::unique_ptr<llama_context, decltype(&llama_free)> context_;
   std::string text_;
+  double margin_ = std::numeric_limits<double>::infinity();
 };
 
 void write(const std::vector<std::string>& files, const Options& options) {
@@ -81,6 +99,7 @@ void write(const std::vector<std::string>& files, const Options& options) {
   for (int i = 0; i < kTokens; ++i)
     for (const auto& writer : writers) writer->step();
   for (const auto& writer : writers) std::printf("%s\n", writer->text().c_str());
+  std::fprintf(stderr, "smallest margin: %.3f\n", writers[0]->margin());
   if (files.size() == 1) return;
   const std::string first = writers[0]->text();
   writers[0].reset();
