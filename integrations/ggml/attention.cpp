@@ -10,6 +10,7 @@
 
 #include "integrations/ggml/message.h"
 #include "integrations/ggml/packing.h"
+#include "integrations/ggml/rows.h"
 #include "integrations/ggml/team.h"
 #include "tilewright/attention.h"
 #include "tilewright/tilewright.hpp"
@@ -36,10 +37,6 @@ float parameter(const Tensor& op, Parameter number) {
   float value;
   std::memcpy(&value, &op.op_params[number], sizeof value);
   return value;
-}
-
-size_t extent(const Tensor& tensor, int i) {
-  return static_cast<size_t>(tensor.ne[i]);
 }
 
 /// Of a batch; a tensor that has fewer batches than there are has each for several in a row.
@@ -148,6 +145,7 @@ struct Job {
   char* scratch = nullptr;   ///< of threads, one after the other
   char* partials = nullptr;  ///< of batches, likewise
   std::atomic<size_t> threads{0}, next_slice{0}, next_merge{0};
+  Progress slices_done = {};
   std::atomic<bool> failed{false};
 };
 
@@ -205,9 +203,10 @@ void work_through(void* data) {
     args.scratch = job.scratch + thread * job.work.scratch_bytes;
     args.scratch_bytes = job.work.scratch_bytes;
     check(job, tw_attention_run(job.plan, &args, i % slices));
+    job.slices_done.finish_one();
   }
   if (merges == 0) return;
-  team_barrier();
+  job.slices_done.wait_for_all();
   for (size_t i = job.next_merge++; i < merges * job.batches; i = job.next_merge++) {
     const tw_attention_args args = args_of_batch(job, i / merges);
     check(job, tw_attention_merge(job.plan, &args, i % merges));
@@ -242,6 +241,7 @@ Status attend(const Tensor& op, int threads, Scratch& scratch) {
   scratch.grow(scratch_bytes + job.batches * job.work.partial_bytes);
   job.scratch = reinterpret_cast<char*>(scratch.memory.get());
   job.partials = job.scratch + scratch_bytes;
+  job.slices_done.start(job.work.slices * job.batches);
   run_team(static_cast<int>(team), work_through, &job);
   return job.failed ? failed : success;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "integrations/ggml/buffer.h"
+#include "integrations/ggml/rows.h"
 #include "integrations/ggml/symbols.h"
 #include "integrations/ggml/team.h"
 
@@ -40,10 +41,6 @@ ToFloats* find_to_floats(int32_t type) {
   const auto [at, is_new] = known.try_emplace(type);
   if (is_new) at->second = look_up_to_floats(type);
   return at->second;
-}
-
-size_t extent(const Tensor& tensor, int i) {
-  return static_cast<size_t>(tensor.ne[i]);
 }
 
 /// Of one row that is read.

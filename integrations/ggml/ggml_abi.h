@@ -38,9 +38,13 @@ enum TensorType {
   type_iq4_nl = 20,
   type_iq4_xs = 23,
   type_i32 = 26,
+  type_i64 = 27,
   type_bf16 = 30,
   type_mxfp4 = 39
 };
+
+/// Of a tensor's flags.
+inline constexpr int32_t flag_compute = 16;
 
 struct Buffer;
 
@@ -188,6 +192,11 @@ struct Registration {
   Device* (*device)(Registration*, size_t index);
   void* (*function)(Registration*, const char* name);
   void* context;
+};
+
+/// Of a list that ends with one without a name.
+struct Feature {
+  const char *name, *value;
 };
 
 }  // namespace tw::ggml

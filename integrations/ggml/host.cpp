@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/symbols.h"
 
 namespace tw::ggml {
@@ -39,9 +40,30 @@ bool find_operations(Host& host) {
       ++found;
     }
   }
+  find_row_operations(name_of);
   if (found == std::size(names)) return true;
   message(
       "this ggml has no operation MUL_MAT, MUL_MAT_ID or GET_ROWS; llama.cpp goes on without us");
+  return false;
+}
+
+/// As its CPU backend says itself; one that says nothing of features is taken to have it, as
+/// then a library of OpenMP's decides, which is loaded or not.
+bool has_openmp() {
+  const auto by_type = find_function<Device*(int)>("ggml_backend_dev_by_type");
+  const auto registration_of =
+      find_function<Registration*(Device*)>("ggml_backend_dev_backend_reg");
+  const auto function =
+      find_function<void*(Registration*, const char*)>("ggml_backend_reg_get_proc_address");
+  Device* cpu = by_type != nullptr ? by_type(device_cpu) : nullptr;
+  if (cpu == nullptr || registration_of == nullptr || function == nullptr) return true;
+  Registration* registration = registration_of(cpu);
+  const auto features_of = reinterpret_cast<const Feature* (*)(Registration*)>(
+      function(registration, "ggml_backend_get_features"));
+  if (features_of == nullptr) return true;
+  for (const Feature* feature = features_of(registration); feature->name != nullptr; ++feature) {
+    if (std::strcmp(feature->name, "OPENMP") == 0) return true;
+  }
   return false;
 }
 
@@ -49,6 +71,7 @@ bool find_operations(Host& host) {
 
 const Host* find_host() {
   static Host host;
+  host.has_openmp = has_openmp();
   const bool known = find_interface(host.interface) && has_our_tensors() && find_operations(host) &&
                      find_into(host.buffer_init, "ggml_backend_buffer_init") &&
                      find_into(host.cpu_buffer_type, "ggml_backend_cpu_buffer_type") &&

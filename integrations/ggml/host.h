@@ -12,6 +12,7 @@ struct Host {
   int32_t mul_mat = -1, mul_mat_id = -1, get_rows = -1;  ///< numbers of operations
   int32_t flash_attn = -1;                               ///< -1: there is none
   int32_t views[5] = {};                                 ///< of those that compute nothing
+  bool has_openmp = false;                               ///< its CPU backend's threads
 
   Buffer* (*buffer_init)(BufferType*, BufferFunctions, void* context, size_t size) = nullptr;
   BufferType* (*cpu_buffer_type)() = nullptr;

@@ -21,6 +21,7 @@ struct Phase {
   std::vector<size_t> ends;  ///< of each thing's slices, counted through
   std::function<void(size_t thing, size_t slice)> body;
   alignas(64) std::atomic<size_t> next{0};
+  Progress progress;
 };
 
 struct Job {
@@ -117,24 +118,26 @@ void take_slices(Phase& phase) {
   for (size_t slice = phase.next++; slice < phase.ends.back(); slice = phase.next++) {
     while (slice >= phase.ends[thing]) ++thing;
     phase.body(thing, slice - (thing == 0 ? 0 : phase.ends[thing - 1]));
+    phase.progress.finish_one();
   }
 }
 
 void work_through(void* data) {
   Job& job = *static_cast<Job*>(data);
-  bool is_first = true;
+  Phase* before = nullptr;
   for (Phase* phase : job.shared) {
-    if (!is_first) team_barrier();
-    is_first = false;
+    if (before != nullptr) before->progress.wait_for_all();
+    before = phase;
     take_slices(*phase);
   }
 }
 
 /// What one thread does alone, like packing a single row, is done before the others are called:
-/// then nobody waits for it at a barrier.
+/// then nobody waits for it.
 void work_with_team(Job& job, int threads) {
   for (Phase* phase : {&job.gather, &job.pack, &job.run, &job.scatter}) {
     const size_t slices = phase->ends.empty() ? 0 : phase->ends.back();
+    phase->progress.start(slices);
     if (slices == 1 && job.shared.empty()) {
       take_slices(*phase);
     } else if (slices != 0) {

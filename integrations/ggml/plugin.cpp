@@ -13,6 +13,7 @@
 #include "integrations/ggml/get_rows.h"
 #include "integrations/ggml/message.h"
 #include "integrations/ggml/multiply.h"
+#include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/team.h"
 
 namespace tw::ggml {
@@ -24,6 +25,7 @@ struct Plugin {
   const Host* host = nullptr;
   BufferType* buffer_type = nullptr;
   bool is_test = false;  ///< TILEWRIGHT_GGML_TEST=1: takes loose weights, and what is not worth it
+  bool takes_rows = false;  ///< operations between products, too
   Registration registration = {};
   Device registered = {}, of_backends = {};
 };
@@ -76,23 +78,41 @@ Status compute_nodes(State& state) {
   return status;
 }
 
-bool computes_alone(int32_t op) {
-  return op == plugin.host->get_rows || op == plugin.host->flash_attn;
-}
+bool looks_up_weights(const Tensor& op);
 
 Status compute_alone(State& state, const Tensor& op) {
-  if (op.op == plugin.host->get_rows) return get_rows(op, state.threads);
-  return attend(op, state.threads, state.scratch);
+  if (op.op == plugin.host->flash_attn) return attend(op, state.threads, state.scratch);
+  if (looks_up_weights(op)) return get_rows(op, state.threads);
+  const RowOperation* operation = covering_row_operation(op);
+  if (operation != nullptr) return compute_rows(*operation, op, state.threads);
+  message("{}: an operation that is not ours, or not as it was when we took it", op.name);
+  return failed;
+}
+
+bool computes_nothing(int32_t op) {
+  const auto& views = plugin.host->views;
+  return std::find(std::begin(views), std::end(views), op) != std::end(views);
+}
+
+/// Graphs hold operations that nobody needs this time, whose inputs are not set; those that are
+/// needed are marked, by hosts that mark any.
+std::vector<const Tensor*> needed_operations(Graph* graph) {
+  std::vector<const Tensor*> all, marked;
+  const int count = plugin.host->node_count(graph);
+  for (int i = 0; i < count; ++i) {
+    const Tensor* op = plugin.host->node(graph, i);
+    if (computes_nothing(op->op)) continue;
+    all.push_back(op);
+    if ((op->flags & flag_compute) != 0) marked.push_back(op);
+  }
+  return marked.empty() ? all : marked;
 }
 
 /// Neighbours with one input (q, k and v; gate and up) are computed together: it is packed once.
 Status compute_graph(State& state, Graph* graph) {
-  const int count = plugin.host->node_count(graph);
   state.nodes.clear();
-  for (int i = 0; i < count; ++i) {
-    const Tensor* op = plugin.host->node(graph, i);
-    const bool is_alone = computes_alone(op->op);
-    if (!is_alone && !is_multiplication(op->op)) continue;
+  for (const Tensor* op : needed_operations(graph)) {
+    const bool is_alone = !is_multiplication(op->op);
     const bool goes_on =
         !is_alone && !state.nodes.empty() && state.nodes.back().input == op->src[1];
     Status status = goes_on ? success : compute_nodes(state);
@@ -105,6 +125,7 @@ Status compute_graph(State& state, Graph* graph) {
 
 Status compute(Backend* backend, Graph* graph) {
   probe = kNoProbe;
+  const Gathered threads;
   try {
     return compute_graph(*static_cast<State*>(backend->context), graph);
   } catch (const std::bad_alloc&) {
@@ -189,12 +210,23 @@ bool takes_attention(const Tensor& op) {
   return plugin.is_test || (is_worth_attending(op) && !is_probe(op.src[0]->ne[1]));
 }
 
+bool looks_up_weights(const Tensor& op) {
+  return op.op == plugin.host->get_rows && can_get_rows(op) && takes_table(*op.src[0]);
+}
+
+/// What stands between products and attention, of tensors that are not packed.
+bool takes_rows(const Tensor& op) {
+  if (!plugin.takes_rows) return false;
+  const auto is_packed = [](const Tensor* source) { return source != nullptr && is_ours(*source); };
+  return std::none_of(std::begin(op.src), std::end(op.src), is_packed) &&
+         covering_row_operation(op) != nullptr;
+}
+
 bool supports_op(Device*, const Tensor* op) {
-  const auto& views = plugin.host->views;
-  if (std::find(std::begin(views), std::end(views), op->op) != std::end(views)) return true;
+  if (computes_nothing(op->op)) return true;
   if (op->op == plugin.host->flash_attn) return takes_attention(*op);
-  if (op->op == plugin.host->get_rows) return can_get_rows(*op) && takes_table(*op->src[0]);
-  return is_multiplication(op->op) && can_multiply(node_of(*op)) && takes_weights(*op->src[0]);
+  if (is_multiplication(op->op)) return can_multiply(node_of(*op)) && takes_weights(*op->src[0]);
+  return looks_up_weights(*op) || takes_rows(*op);
 }
 
 bool supports_buffer_type(Device*, BufferType* type) {
@@ -232,10 +264,19 @@ void* function(Registration*, const char* name) {
   return found ? reinterpret_cast<void*>(&set_threads) : nullptr;
 }
 
+/// Where they are not the host's, every change between its operations and ours would be one
+/// between two teams, of which the host's waits awake and may be made anew each time.
+void choose_threads() {
+  const bool are_openmps = choose_team(plugin.host->has_openmp);
+  plugin.takes_rows = plugin.is_test || !are_openmps;
+  if (is_set("TILEWRIGHT_LOG", "1")) message("threads: {}", are_openmps ? "OpenMP's" : "our own");
+}
+
 Registration* make_registration() {
   plugin.host = find_host();
   if (plugin.host == nullptr) return nullptr;
   plugin.is_test = is_set("TILEWRIGHT_GGML_TEST", "1");
+  choose_threads();
   plugin.registered = make_device(packed_buffer_type);
   plugin.of_backends = make_device(cpu_buffer_type);
   plugin.buffer_type = make_buffer_type(*plugin.host, &plugin.registered);

@@ -7,6 +7,8 @@ namespace tw::ggml {
 
 /// Null: this host has none.
 void* find_symbol(const char* name);
+/// Of the library of OpenMP's that is loaded; null: none is.
+void* find_openmp_symbol(const char* name);
 
 template <class Function>
 Function* find_function(const char* name) {

@@ -1,11 +1,13 @@
 #include "ggml/host.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "ggml/tensors.h"
+#include "reference/half_reference.h"
 #include "support/guarded_buffer.h"
 
 namespace tw::ggml {
@@ -40,6 +42,12 @@ BufferType** extra_types(Device* cpu) {
   return types;
 }
 
+const Feature* features(Registration*) {
+  static const Feature with[] = {{"AVX", "1"}, {"OPENMP", "1"}, {nullptr, nullptr}};
+  static const Feature without[] = {{"AVX", "1"}, {"REPACK", "1"}, {nullptr, nullptr}};
+  return fake_host.features == Features::with_openmp ? with : without;
+}
+
 /// A member that make_object() has set.
 template <class Member, class Object>
 Member* member_of(Object* object, size_t words_before_member) {
@@ -63,8 +71,11 @@ HOST Registration* ggml_backend_reg_get(size_t) {
   return &others;
 }
 HOST void* ggml_backend_reg_get_proc_address(Registration*, const char* name) {
-  const bool found = std::strcmp(name, "ggml_backend_dev_get_extra_bufts") == 0;
-  return found ? reinterpret_cast<void*>(&extra_types) : nullptr;
+  const std::string wanted = name;
+  if (wanted == "ggml_backend_dev_get_extra_bufts") return reinterpret_cast<void*>(&extra_types);
+  const bool has_features = fake_host.features != Features::untold;
+  if (wanted != "ggml_backend_get_features" || !has_features) return nullptr;
+  return reinterpret_cast<void*>(&features);
 }
 HOST Device* ggml_backend_dev_by_type(int type) {
   return fake_host.has_cpu && type == device_cpu ? cpu_device() : nullptr;
@@ -97,6 +108,9 @@ HOST const char* ggml_op_name(int32_t op) {
   if (op == kMulMatId) return "MUL_MAT_ID";
   if (op == kGetRows) return "GET_ROWS";
   if (op == kFlashAttn && fake_host.has_attention) return "FLASH_ATTN_EXT";
+  if (op == kGluNumber) return "GLU";
+  const char* const rows[] = {"ADD", "MUL", "SCALE", "RMS_NORM", "ROPE", "SET_ROWS", "CPY", "CONT"};
+  if (op >= kAddNumber && op <= kContNumber) return rows[op - kAddNumber];
   const char* const views[] = {"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
   return op >= 10 && op < 14 ? views[op - 10] : "OTHER";
 }
@@ -115,6 +129,12 @@ HOST int ggml_graph_n_nodes(Graph* graph) {
 }
 HOST Tensor* ggml_graph_node(Graph* graph, int i) {
   return reinterpret_cast<std::vector<Tensor*>*>(graph)->at(static_cast<size_t>(i));
+}
+HOST const char* ggml_glu_op_name(int32_t op) {
+  return op == kSwigluNumber ? "SWIGLU" : "GEGLU";
+}
+HOST void ggml_fp32_to_fp16_row(const float* values, uint16_t* halves, int64_t count) {
+  std::transform(values, values + count, halves, tw::test::half_bits);
 }
 HOST const char* ggml_type_name(int32_t type) {
   static std::string name;

@@ -12,6 +12,7 @@
 #include "ggml/tensors.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/multiply.h"
+#include "integrations/ggml/team.h"
 
 extern "C" int ggml_backend_score();
 
@@ -232,6 +233,61 @@ TEST_F(Plugin, HostsWithoutAttentionAreServed) {
   Device* device = made->device(made, 0);
   AttentionOp attention({2, 70});
   EXPECT_FALSE(device->functions.supports_op(device, &attention.op));
+}
+
+// Where the host's threads are not ours, all that can be is done without them.
+TEST_F(Plugin, TakesRowsOfHostsWithoutOpenMp) {
+  OwnTensor a = make_tensor(type_f32, {64, 4, 1, 1}), b = make_tensor(type_f32, {64, 1, 1, 1});
+  Tensor sum = a.tensor;
+  sum.op = kAddNumber;
+  sum.src[0] = &a.tensor;
+  sum.src[1] = &b.tensor;
+  std::mt19937 random(8);
+  dlopen("libgomp.so.1", RTLD_LAZY | RTLD_GLOBAL);
+  for (const Features features : {Features::with_openmp, Features::without_openmp}) {
+    fake_host.features = features;
+    if (features == Features::with_openmp && !choose_team(true)) continue;
+    Registration* made = ggml_backend_init();
+    Device* device = made->device(made, 0);
+    const bool takes = features == Features::without_openmp;
+    EXPECT_EQ(device->functions.supports_op(device, &sum), takes);
+    const auto packed = load(device, random_weights(random, type_f32, {64, 40, 1, 1}));
+    sum.src[1] = &packed->tensor;
+    EXPECT_FALSE(device->functions.supports_op(device, &sum)) << "packed weights are no rows";
+    sum.src[1] = &b.tensor;
+  }
+}
+
+// Marked ones only, of hosts that mark any: inputs of others hold anything.
+TEST_F(Plugin, ComputesWhatIsNeeded) {
+  fake_host.features = Features::without_openmp;
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  OwnTensor rows = make_tensor(type_f32, {64, 2, 1, 1}),
+            numbers = make_tensor(type_i32, {1, 1, 1, 1});
+  std::memset(rows.bytes.data(), 0, rows.bytes.size());
+  std::memset(numbers.bytes.data(), 0x55, numbers.bytes.size());
+  const OwnTensor found = make_tensor(type_f32, {64, 1, 1, 1});
+  Tensor lookup = found.tensor, copy = make_tensor(type_f32, {64, 2, 1, 1}).tensor;
+  lookup.op = kGetRows;
+  lookup.src[0] = &rows.tensor;
+  lookup.src[1] = &numbers.tensor;
+  const OwnTensor target = make_tensor(type_f32, {64, 2, 1, 1});
+  copy = target.tensor;
+  copy.op = kCpyNumber;
+  copy.src[0] = &rows.tensor;
+  Backend* backend = device->functions.make_backend(device, nullptr);
+  std::vector<Tensor*> graph = {&lookup, &copy};
+  const auto status = [&] {
+    testing::internal::CaptureStderr();
+    const Status got = backend->functions.compute(backend, reinterpret_cast<Graph*>(&graph));
+    testing::internal::GetCapturedStderr();
+    return got;
+  };
+  EXPECT_EQ(status(), failed);
+  copy.flags = flag_compute;
+  EXPECT_EQ(status(), success);
+  backend->functions.free(backend);
 }
 
 TEST_F(Plugin, TestModeTakesWeightsAnywhere) {

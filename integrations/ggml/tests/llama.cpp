@@ -78,8 +78,12 @@ Finished LlamaTest::debian(const std::string& command, const Environment& enviro
   const std::string messages = folder() + "/messages" + std::to_string(++runs);
   std::string line = "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_LOG TILEWRIGHT_CACHE; ";
   line += "OMP_WAIT_POLICY=passive ";  // else threads that wait take the cores from other tests
-  for (const auto& [name, value] : environment) line += name + "=" + quoted(value) + " ";
-  line += quoted(packages() + "/run") + " " + command;
+  std::string host = packages();
+  for (const auto& [name, value] : environment) {
+    line += name + "=" + quoted(value) + " ";
+    if (name == "TILEWRIGHT_TEST_LLAMA") host = value;
+  }
+  line += quoted(host + "/run") + " " + command;
   const Ran ran = run_command(line + " </dev/null 2>" + quoted(messages));
   std::ifstream in(messages);
   return {ran.status, ran.output, {std::istreambuf_iterator<char>(in), {}}};

@@ -32,7 +32,7 @@ class LlamaTest : public testing::Test {
   static std::string folder();
 
   /// A program of the packages: "llama-completion --help". With our plug-in, which says what it
-  /// does.
+  /// does. TILEWRIGHT_TEST_LLAMA in the environment: other packages.
   static Finished ours(const std::string& command, Environment environment = {});
   static Finished debian(const std::string& command, const Environment& environment = {});
 

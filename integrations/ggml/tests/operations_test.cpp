@@ -83,6 +83,36 @@ TEST_F(Attentions, AllThatWeClaimAreRight) {
   EXPECT_EQ(count(said, "q8_0[^\n]*OK"), 0U) << said;
 }
 
+struct RowsCase {
+  const char* operation;
+  const char* shapes;  ///< of the package's cases that are done soon
+  size_t fewest;
+};
+
+class Rows : public LlamaTest, public testing::WithParamInterface<RowsCase> {};
+
+TEST_P(Rows, AllThatWeClaimAreRight) {
+  const Finished finished = ours(std::string("test-backend-ops -b tilewright -o ") +
+                                     GetParam().operation + " -p '" + GetParam().shapes + "'",
+                                 {{"TILEWRIGHT_GGML_TEST", "1"}});
+  const std::string said = finished.output + finished.messages;
+  EXPECT_EQ(finished.status, 0) << said;
+  EXPECT_EQ(count(said, "FAIL"), 0U) << said;
+  const size_t right = count(said, "[(][^\n]*OK");
+  std::cout << GetParam().operation << ": " << right << " right\n";
+  EXPECT_GE(right, GetParam().fewest) << said;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Rows,
+                         testing::Values(RowsCase{"RMS_NORM", "", 40},
+                                         RowsCase{"ADD", "ne=.[0-9]{1,4},[0-9]{1,2},", 20},
+                                         RowsCase{"MUL", "ne=.[0-9]{1,4},[0-9]{1,2},", 15},
+                                         RowsCase{"SCALE", "", 4}, RowsCase{"SWIGLU", "", 8},
+                                         RowsCase{"ROPE", "ne_a=.[0-9]+,[0-9]+,[24],1", 60},
+                                         RowsCase{"SET_ROWS", "", 20}, RowsCase{"CPY", "", 5},
+                                         RowsCase{"CONT", "ne=.[0-9]{2},", 2}),
+                         [](const auto& info) { return std::string(info.param.operation); });
+
 INSTANTIATE_TEST_SUITE_P(Of, Operations, testing::Values("MUL_MAT", "MUL_MAT_ID"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -1,0 +1,206 @@
+#include "integrations/ggml/own_team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#include <csignal>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <thread>
+
+#include "integrations/ggml/waiting.h"
+
+namespace tw::ggml {
+
+namespace {
+
+enum WorkerState : uint32_t { idle, offered, taken, leaves };
+
+struct Job {
+  void (*body)(void*);
+  void* data;
+};
+
+struct Worker {
+  alignas(64) std::atomic<uint32_t> state{idle};
+  std::thread thread;
+};
+
+/// Signals are the host's business.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// One caller at a time.
+class Team {
+ public:
+  Team() = default;
+  ~Team() {
+    for (Worker& worker : workers_) {
+      worker.state = leaves;
+      worker.state.notify_one();
+      worker.thread.join();
+    }
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// The body must not throw: others have its data.
+  void run(int threads, Job job) noexcept {
+    const auto others = static_cast<size_t>(threads - 1);
+    while (workers_.size() < others && add_worker()) {
+    }
+    const size_t asked = std::min(workers_.size(), others);
+    job_ = job;
+    is_running_ = true;
+    for (size_t i = 0; i < asked; ++i) offer(workers_[i]);
+    job.body(job.data);
+    for (size_t i = 0; i < asked; ++i) withdraw(workers_[i]);
+    is_running_ = false;
+  }
+
+  [[nodiscard]] bool is_running() const { return is_running_; }
+  void keep_awake(bool awake) { keeps_awake_.store(awake, std::memory_order_relaxed); }
+  /// A process that was forked has only the thread that forked it.
+  [[nodiscard]] bool is_of_this_process() const { return process_ == getpid(); }
+
+ private:
+  bool add_worker() {
+    const SignalsBlocked blocked;
+    Worker& worker = workers_.emplace_back();
+    try {
+      worker.thread = std::thread([this, &worker] { serve(worker); });
+      return true;
+    } catch (const std::system_error&) {  // then with fewer
+      workers_.pop_back();
+      return false;
+    }
+  }
+
+  static void offer(Worker& worker) {
+    worker.state.store(offered, std::memory_order_release);
+    worker.state.notify_one();
+  }
+
+  static void withdraw(Worker& worker) {
+    uint32_t state = offered;
+    if (worker.state.compare_exchange_strong(state, idle, std::memory_order_acquire)) return;
+    while (worker.state.load(std::memory_order_acquire) == taken) wait_while(worker.state, taken);
+  }
+
+  void serve(Worker& worker) {
+    for (;;) {
+      uint32_t state = offered;
+      if (worker.state.compare_exchange_strong(state, taken, std::memory_order_acquire)) {
+        job_.body(job_.data);
+        worker.state.store(idle, std::memory_order_release);
+        worker.state.notify_one();
+      } else if (state == leaves) {
+        return;
+      } else if (!changes_soon(worker.state, idle,
+                               [this] { return keeps_awake_.load(std::memory_order_relaxed); })) {
+        worker.state.wait(idle, std::memory_order_acquire);
+      }
+    }
+  }
+
+  const pid_t process_ = getpid();
+  std::deque<Worker> workers_;  // which stay where they are
+  Job job_ = {};
+  bool is_running_ = false;
+  std::atomic<bool> keeps_awake_{false};
+};
+
+/// Teams that nobody has just now. No lock, as a fork could copy it locked.
+class Idle {
+ public:
+  Idle() = default;
+  /// At the end of the process, or when the plug-in is unloaded.
+  ~Idle() {
+    for (std::atomic<Team*>& place : places_) {
+      Team* team = place.exchange(nullptr);
+      if (team != nullptr && team->is_of_this_process()) delete team;
+    }
+  }
+  Idle(const Idle&) = delete;
+  Idle& operator=(const Idle&) = delete;
+
+  /// Null for want of memory. Teams from before a fork are left where they are: their threads
+  /// are not in this process, and cannot be joined.
+  Team* take() {
+    for (std::atomic<Team*>& place : places_) {
+      Team* team = place.exchange(nullptr);
+      if (team != nullptr && team->is_of_this_process()) return team;
+    }
+    return new (std::nothrow) Team;
+  }
+
+  void put_back(Team* team) {
+    for (std::atomic<Team*>& place : places_) {
+      Team* none = nullptr;
+      if (place.compare_exchange_strong(none, team)) return;
+    }
+    delete team;
+  }
+
+ private:
+  std::array<std::atomic<Team*>, 16> places_ = {};
+};
+Idle idle_teams;
+
+thread_local Team* gathered = nullptr;
+
+}  // namespace
+
+int available_cores() {
+  static const int cores = [] {
+    cpu_set_t set;
+    const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+    return known ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+  }();
+  return std::max(1, cores);
+}
+
+void run_own_team(int threads, void (*body)(void*), void* data) {
+  threads = std::min(threads, available_cores());
+  const bool has_gathered = gathered != nullptr && gathered->is_of_this_process();
+  Team* team = nullptr;
+  if (threads > 1) team = has_gathered ? gathered : idle_teams.take();
+  if (team == nullptr || team->is_running()) {
+    body(data);
+    return;
+  }
+  team->run(threads, {body, data});
+  if (!has_gathered) idle_teams.put_back(team);
+}
+
+void gather_own_team() {
+  gathered = idle_teams.take();
+  if (gathered != nullptr) gathered->keep_awake(true);
+}
+
+void dismiss_own_team() {
+  if (gathered == nullptr) return;
+  gathered->keep_awake(false);
+  idle_teams.put_back(gathered);
+  gathered = nullptr;
+}
+
+}  // namespace tw::ggml
