@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -80,6 +81,17 @@ TEST_P(Team, SharesOutEveryPartOnce) {
     for (const auto& each : times) EXPECT_EQ(each, 1);
   }
   share_out(3, 0, [](size_t) { FAIL() << "there is none"; });
+}
+
+TEST_P(Team, WaitsForWhatOthersHaveBegun) {
+  std::atomic<int> done{0};  // outlives what would not be waited for
+  for (int round = 1; round <= 10; ++round) {
+    share_out(2, 2, [&](size_t i) {  // the caller, who comes first, has less to do
+      std::this_thread::sleep_for(std::chrono::milliseconds(2 + 8 * i));
+      ++done;
+    });
+    ASSERT_EQ(done, 2 * round);
+  }
 }
 
 TEST_P(Team, CallersComeAtTheSameTime) {
