@@ -11,7 +11,7 @@ namespace tw::ggml {
 namespace {
 
 /// Of shorter rows ggml's own way is faster: caches of V that are not for flash attention have
-/// rows of one value.
+/// rows of one value, and so have the shares of experts, which stand between operations of ggml's.
 constexpr int64_t kShortest = 16;
 
 using ToHalves = void(const float* values, uint16_t* halves, int64_t count);
@@ -115,7 +115,8 @@ bool covers_get(const Tensor& op) {
   const Tensor *rows = op.src[0], *numbers = op.src[1];
   return has_float_rows(rows) && has_float_rows(&op) && are_numbers(numbers) &&
          op.ne[0] == rows->ne[0] && op.ne[1] == numbers->ne[0] && op.ne[2] == numbers->ne[1] &&
-         op.ne[3] == numbers->ne[2] && rows->ne[2] == op.ne[2] && rows->ne[3] == op.ne[3];
+         op.ne[3] == numbers->ne[2] && rows->ne[2] == op.ne[2] && rows->ne[3] == op.ne[3] &&
+         op.ne[0] >= kShortest;
 }
 
 void compute_get(const Tensor& op, size_t begin, size_t end) {

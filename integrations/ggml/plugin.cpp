@@ -25,7 +25,6 @@ struct Plugin {
   const Host* host = nullptr;
   BufferType* buffer_type = nullptr;
   bool is_test = false;  ///< TILEWRIGHT_GGML_TEST=1: takes loose weights, and what is not worth it
-  bool takes_rows = false;  ///< operations between products, too
   Registration registration = {};
   Device registered = {}, of_backends = {};
 };
@@ -216,7 +215,6 @@ bool looks_up_weights(const Tensor& op) {
 
 /// What stands between products and attention, of tensors that are not packed.
 bool takes_rows(const Tensor& op) {
-  if (!plugin.takes_rows) return false;
   const auto is_packed = [](const Tensor* source) { return source != nullptr && is_ours(*source); };
   return std::none_of(std::begin(op.src), std::end(op.src), is_packed) &&
          covering_row_operation(op) != nullptr;
@@ -264,11 +262,9 @@ void* function(Registration*, const char* name) {
   return found ? reinterpret_cast<void*>(&set_threads) : nullptr;
 }
 
-/// Where they are not the host's, every change between its operations and ours would be one
-/// between two teams, of which the host's waits awake and may be made anew each time.
 void choose_threads() {
-  const bool are_openmps = choose_team(plugin.host->has_openmp);
-  plugin.takes_rows = plugin.is_test || !are_openmps;
+  const bool are_openmps =
+      choose_team(plugin.host->has_openmp && !is_set("TILEWRIGHT_GGML_THREADS", "own"));
   if (is_set("TILEWRIGHT_LOG", "1")) message("threads: {}", are_openmps ? "OpenMP's" : "our own");
 }
 

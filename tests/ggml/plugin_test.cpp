@@ -12,7 +12,6 @@
 #include "ggml/tensors.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/multiply.h"
-#include "integrations/ggml/team.h"
 
 extern "C" int ggml_backend_score();
 
@@ -235,27 +234,38 @@ TEST_F(Plugin, HostsWithoutAttentionAreServed) {
   EXPECT_FALSE(device->functions.supports_op(device, &attention.op));
 }
 
-// Where the host's threads are not ours, all that can be is done without them.
-TEST_F(Plugin, TakesRowsOfHostsWithoutOpenMp) {
+TEST_F(Plugin, TakesRowsThatAreNotPacked) {
   OwnTensor a = make_tensor(type_f32, {64, 4, 1, 1}), b = make_tensor(type_f32, {64, 1, 1, 1});
   Tensor sum = a.tensor;
   sum.op = kAddNumber;
   sum.src[0] = &a.tensor;
   sum.src[1] = &b.tensor;
   std::mt19937 random(8);
-  dlopen("libgomp.so.1", RTLD_LAZY | RTLD_GLOBAL);
-  for (const Features features : {Features::with_openmp, Features::without_openmp}) {
-    fake_host.features = features;
-    if (features == Features::with_openmp && !choose_team(true)) continue;
-    Registration* made = ggml_backend_init();
-    Device* device = made->device(made, 0);
-    const bool takes = features == Features::without_openmp;
-    EXPECT_EQ(device->functions.supports_op(device, &sum), takes);
-    const auto packed = load(device, random_weights(random, type_f32, {64, 40, 1, 1}));
-    sum.src[1] = &packed->tensor;
-    EXPECT_FALSE(device->functions.supports_op(device, &sum)) << "packed weights are no rows";
-    sum.src[1] = &b.tensor;
-  }
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  EXPECT_TRUE(device->functions.supports_op(device, &sum));
+  const auto packed = load(device, random_weights(random, type_f32, {64, 40, 1, 1}));
+  sum.src[1] = &packed->tensor;
+  EXPECT_FALSE(device->functions.supports_op(device, &sum));
+}
+
+TEST_F(Plugin, HasTheHostsThreadsWhereTheyAreOpenMps) {
+  if (dlopen("libgomp.so.1", RTLD_LAZY | RTLD_GLOBAL) == nullptr) GTEST_SKIP() << dlerror();
+  const auto said = [] {
+    setenv("TILEWRIGHT_LOG", "1", 1);
+    testing::internal::CaptureStderr();
+    EXPECT_NE(ggml_backend_init(), nullptr);
+    unsetenv("TILEWRIGHT_LOG");
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string own = "threads: our own", openmps = "threads: OpenMP's";
+  fake_host.features = Features::with_openmp;
+  EXPECT_NE(said().find(openmps), std::string::npos);
+  setenv("TILEWRIGHT_GGML_THREADS", "own", 1);
+  EXPECT_NE(said().find(own), std::string::npos);
+  unsetenv("TILEWRIGHT_GGML_THREADS");
+  fake_host.features = Features::without_openmp;
+  EXPECT_NE(said().find(own), std::string::npos);
 }
 
 // Marked ones only, of hosts that mark any: inputs of others hold anything.

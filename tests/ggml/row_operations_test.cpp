@@ -93,16 +93,19 @@ TEST_F(RowOperations, NormDividesByTheRootOfTheMeanSquare) {
 
 TEST_F(RowOperations, SumsAndProductsWithRowsThatRepeat) {
   for (const int32_t number : {kAddNumber, kMulNumber}) {
-    OwnTensor a = floats({70, 6, 4, 2}), b = floats({70, 3, 1, 2});
-    const OwnTensor before = a;
-    const Tensor op = make_op(number, a, {&a.tensor, &b.tensor});  // in place
-    compute(op, 2);
-    expect_values(op, [&](size_t i0, size_t i1, size_t i2, size_t i3) {
-      Tensor was = before.tensor;
-      was.data = const_cast<uint8_t*>(before.bytes.data());
-      const double x = float_at(was, i0, i1, i2, i3), y = float_at(b.tensor, i0, i1 % 3, 0, i3);
-      return number == kAddNumber ? x + y : x * y;
-    });
+    for (const size_t values : {70, 1}) {
+      OwnTensor a = floats({70, 6, 4, 2}), b = floats({values, 3, 1, 2});
+      const OwnTensor before = a;
+      const Tensor op = make_op(number, a, {&a.tensor, &b.tensor});  // in place
+      compute(op, 2);
+      expect_values(op, [&](size_t i0, size_t i1, size_t i2, size_t i3) {
+        Tensor was = before.tensor;
+        was.data = const_cast<uint8_t*>(before.bytes.data());
+        const double x = float_at(was, i0, i1, i2, i3);
+        const double y = float_at(b.tensor, i0 % values, i1 % 3, 0, i3);
+        return number == kAddNumber ? x + y : x * y;
+      });
+    }
   }
 }
 
@@ -223,7 +226,7 @@ TEST_F(RowOperations, RowsAreLookedUpAndCopied) {
 
 TEST_F(RowOperations, NothingElseIsCovered) {
   OwnTensor in = floats({64, 4, 2, 1}), numbers = positions({0, 1}),
-            short_row = floats({1, 4, 2, 1});
+            short_row = floats({2, 4, 2, 1});
   const OwnTensor output = make_tensor(type_f32, {64, 4, 2, 1});
   const auto refuses = [&](int32_t number, std::vector<Tensor*> sources,
                            const std::function<void(Tensor&)>& change) {

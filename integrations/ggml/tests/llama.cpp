@@ -76,7 +76,9 @@ std::string LlamaTest::model(const std::string& shape, const std::string& type) 
 Finished LlamaTest::debian(const std::string& command, const Environment& environment) {
   static std::atomic<int> runs{0};  // some at once
   const std::string messages = folder() + "/messages" + std::to_string(++runs);
-  std::string line = "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_LOG TILEWRIGHT_CACHE; ";
+  std::string line =
+      "unset GGML_BACKEND_PATH TILEWRIGHT_GGML TILEWRIGHT_GGML_THREADS "
+      "TILEWRIGHT_LOG TILEWRIGHT_CACHE; ";
   line += "OMP_WAIT_POLICY=passive ";  // else threads that wait take the cores from other tests
   std::string host = packages();
   for (const auto& [name, value] : environment) {
