@@ -1,4 +1,5 @@
-// The plug-in: a registration with one device, and its backends, which multiply and attend.
+// The plug-in: a registration with one device, and its backends, which multiply and attend, and do
+// what stands between.
 //
 // llama.cpp asks the registered device where weights may lie (our buffer type), and the device of a
 // backend where its outputs may lie. Those two answers differ, so there are two tables: outputs lie
