@@ -80,6 +80,7 @@ class Team {
   void keep_awake(bool awake) { keeps_awake_.store(awake, std::memory_order_relaxed); }
   /// A process that was forked has only the thread that forked it.
   [[nodiscard]] bool is_of_this_process() const { return process_ == getpid(); }
+  Team* next_left_behind = nullptr;  ///< from before a fork
 
  private:
   bool add_worker() {
@@ -135,19 +136,23 @@ class Idle {
   /// At the end of the process, or when the plug-in is unloaded.
   ~Idle() {
     for (std::atomic<Team*>& place : places_) {
-      Team* team = place.exchange(nullptr);
-      if (team != nullptr && team->is_of_this_process()) delete team;
+      Team* team = place;
+      if (team == nullptr || !team->is_of_this_process()) continue;
+      place = nullptr;
+      delete team;
     }
   }
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
 
-  /// Null for want of memory. Teams from before a fork are left where they are: their threads
-  /// are not in this process, and cannot be joined.
+  /// Null for want of memory. Teams from before a fork are kept, and no more: their threads are not
+  /// in this process, and cannot be joined.
   Team* take() {
     for (std::atomic<Team*>& place : places_) {
       Team* team = place.exchange(nullptr);
-      if (team != nullptr && team->is_of_this_process()) return team;
+      if (team == nullptr) continue;
+      if (team->is_of_this_process()) return team;
+      team->next_left_behind = left_behind_.exchange(team);
     }
     return new (std::nothrow) Team;
   }
@@ -162,6 +167,7 @@ class Idle {
 
  private:
   std::array<std::atomic<Team*>, 16> places_ = {};
+  std::atomic<Team*> left_behind_{nullptr};
 };
 Idle idle_teams;
 
