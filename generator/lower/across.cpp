@@ -18,7 +18,9 @@ std::vector<Value> by_pairs(Builder& b, OpCode combine, const std::vector<Value>
   for (size_t i = 0; i < vectors.size(); i += 2) {
     const Value x = vectors[i];
     const Value y = vectors[i + step];
-    joined.push_back(join(b, combine, move(x, y, false), move(x, y, true)));
+    // One after the other: compilers are free in which argument they evaluate first.
+    const Value high = move(x, y, true), low = move(x, y, false);
+    joined.push_back(join(b, combine, low, high));
   }
   return joined;
 }

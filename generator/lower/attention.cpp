@@ -243,8 +243,8 @@ class AttentionWriter {
       return Values{b_.add(p[0], vector_),
                     b_.op(OpCode::fmax, {load(p[0], 0, "s"), p[1]}, {}, "most", Role::accumulator)};
     };
-    const Values done = b_.stepped_loop("scores", b_.arg(ArgField::n), v_.tile.n.fixed,
-                                        {row, load(state, 0, "most")}, body);
+    const Values all = {row, load(state, 0, "most")};
+    const Values done = b_.stepped_loop("scores", b_.arg(ArgField::n), v_.tile.n.fixed, all, body);
     b_.op(OpCode::store, {state, done[1]}, {.offset = vector_ * 2});
   }
 
@@ -302,8 +302,9 @@ class AttentionWriter {
   template <typename Body>
   void fetching_or_not(const Body& body) {
     if (!b_.isa().has(OpCode::prefetch_near)) return body(false);
+    const Value none = b_.constant(0);
     b_.branch(
-        b_.arg(ArgField::rhs_prefetch), Compare::equal, b_.constant(0), [&] { body(false); },
+        b_.arg(ArgField::rhs_prefetch), Compare::equal, none, [&] { body(false); },
         [&] { body(true); });
   }
 

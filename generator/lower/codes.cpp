@@ -59,7 +59,8 @@ void Decoder::prepare_table(const Tile1& t) {
   const auto zip = [&](Value a, Value b, int bits) {
     return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "values", Role::mask);
   };
-  values_ = {zip(zip(values_[0], values_[1], 32), zip(values_[2], values_[3], 32), 64)};
+  const Value high = zip(values_[2], values_[3], 32), low = zip(values_[0], values_[1], 32);
+  values_ = {zip(low, high, 64)};
 }
 
 Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {

@@ -279,12 +279,12 @@ static void run_values(const tw_attention_plan* plan, const tw_attention_args* a
 
 /* ---- outputs ---- */
 
-static float* out_row(const tw_attention_plan* plan, const tw_attention_args* args,
-                      const slice_range* range, size_t index) {
+static char* out_row(const tw_attention_plan* plan, const tw_attention_args* args,
+                     const slice_range* range, size_t index) {
   const size_t row = index % range->rows;
   const size_t head = head_of(plan, range, range->head + index / range->rows, row);
   const size_t query = range->query + row % range->queries;
-  return (float*)((char*)args->out + query * args->out_stride + head * args->out_head_stride);
+  return (char*)args->out + query * args->out_stride + head * args->out_head_stride;
 }
 
 /* 0 where there are no weights; a NaN stays one. */
@@ -292,10 +292,11 @@ static float inverse(float sum) {
   return sum <= 0 ? 0 : 1 / sum;
 }
 
-static void put(float* to, const float* values, size_t count, float factor) {
+/* Outputs need not be aligned. */
+static void put(char* to, const float* values, size_t count, float factor) {
   for (size_t i = 0; i < count; ++i) {
     const float value = values[i] * factor;
-    memcpy(to + i, &value, sizeof value);
+    memcpy(to + i * sizeof value, &value, sizeof value);
   }
 }
 

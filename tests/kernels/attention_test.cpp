@@ -232,6 +232,7 @@ std::vector<float> weights_of(const tw_attention_kernel& row, const std::vector<
   args.m = 1;
   args.n = scores.size();
   args.dst = all.data();
+  args.lhs = all.data();  // no mask is read, but C's null must not be moved, not even by 0
   row.kernel.run(&args);
   return {all.begin() + 3 * lanes, all.end()};
 }
