@@ -185,14 +185,15 @@ static void pad_mask(const tw_attention_args* args, const slice_range* range, si
 /* ---- a block ---- */
 
 /* From a block of K or V to the one that comes next, in bytes, where the first one of many waits
- * for memory; 0: to none. */
+ * for memory; 0: to none, or backwards, where C's pointers cannot be moved by a count of bytes. */
 static size_t ahead(const tw_attention_plan* plan, const slice_range* range, size_t head,
                     size_t first, size_t stride, size_t head_stride) {
   const size_t group = plan->shape.heads / plan->shape.kv_heads;
   if (range->rows > group) return 0; /* not of one query: rows stay long enough */
   if (head + 1 < range->head + range->heads) return head_stride;
   if (first + TW_ATTENTION_BLOCK >= range->end) return 0;
-  return TW_ATTENTION_BLOCK * stride - (range->heads - 1) * head_stride;
+  const size_t forward = TW_ATTENTION_BLOCK * stride, back = (range->heads - 1) * head_stride;
+  return forward > back ? forward - back : 0;
 }
 
 static void run_scores(const tw_attention_plan* plan, const tw_attention_args* args,
