@@ -11,7 +11,6 @@
 #include <deque>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <thread>
 
 #include "integrations/ggml/waiting.h"
@@ -27,9 +26,15 @@ struct Job {
   void* data;
 };
 
+class Team;
+
+/// A thread of pthread's: one of std::thread would hold memory that nobody frees after a fork.
 struct Worker {
+  explicit Worker(Team& its_team) : team(its_team) {}
+
   alignas(64) std::atomic<uint32_t> state{idle};
-  std::thread thread;
+  Team& team;
+  pthread_t thread = {};
 };
 
 /// Signals are the host's business.
@@ -56,7 +61,7 @@ class Team {
     for (Worker& worker : workers_) {
       worker.state = leaves;
       worker.state.notify_one();
-      worker.thread.join();
+      pthread_join(worker.thread, nullptr);
     }
   }
   Team(const Team&) = delete;
@@ -85,14 +90,15 @@ class Team {
  private:
   bool add_worker() {
     const SignalsBlocked blocked;
-    Worker& worker = workers_.emplace_back();
-    try {
-      worker.thread = std::thread([this, &worker] { serve(worker); });
-      return true;
-    } catch (const std::system_error&) {  // then with fewer
-      workers_.pop_back();
-      return false;
-    }
+    Worker& worker = workers_.emplace_back(*this);
+    const auto start = [](void* data) -> void* {
+      auto& self = *static_cast<Worker*>(data);
+      self.team.serve(self);
+      return nullptr;
+    };
+    if (pthread_create(&worker.thread, nullptr, start, &worker) == 0) return true;
+    workers_.pop_back();  // then with fewer
+    return false;
   }
 
   static void offer(Worker& worker) {
