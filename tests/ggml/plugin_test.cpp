@@ -88,7 +88,7 @@ TEST_F(Plugin, LoadsAndMultipliesInEveryVersion) {
     Backend* backend = device->functions.make_backend(device, nullptr);
     std::vector<Tensor*> graph = {&op};
     EXPECT_EQ(backend->functions.compute(backend, reinterpret_cast<Graph*>(&graph)), success);
-    const Expected want = expected(weights, 39, row_of(input, 2));
+    const Expected want = expected(weights.tensor.type, row_of(weights, 39), row_of(input, 2));
     EXPECT_NEAR(float_at(op, 39, 2, 0, 0), want.sum, want.error);
     backend->functions.free(backend);
   }

@@ -82,19 +82,20 @@ OwnTensor random_floats(std::mt19937& random, Extents extents) {
 
 namespace {
 
-float value_of(const test::GgmlType& type, const test::GgmlBlock& block, size_t i) {
+void put_block(const test::GgmlType& type, const test::GgmlBlock& block, float* values) {
   const test::CodeValues* table = test::code_values(type.table);
-  int code = block.code(i) + (type.minimums ? type.middle() : 0);
-  if (table != nullptr) code = table->values[code + type.middle()];
-  const size_t part = i / type.span;
-  const int steps = type.steps() ? block.scale(part) : 1;
   uint32_t bits = 0;
   std::memcpy(&bits, block.d_at(), block.d_bytes());
   const float d = test::value_of_bits(type.scale_type, bits) * (table != nullptr ? table->unit : 1);
-  const float value = d * static_cast<float>(steps * code);
-  if (!type.minimums) return value;
-  const float minimum = test::half_at(block.m_at());
-  return type.steps() ? value - minimum * static_cast<float>(block.minimum(part)) : value + minimum;
+  const float minimum = type.minimums ? test::half_at(block.m_at()) : 0;
+  for (size_t i = 0; i < type.values; ++i) {
+    int code = block.code(i) + (type.minimums ? type.middle() : 0);
+    if (table != nullptr) code = table->values[code + type.middle()];
+    const size_t part = i / type.span;
+    values[i] = d * static_cast<float>((type.steps() ? block.scale(part) : 1) * code);
+    if (!type.minimums) continue;
+    values[i] += type.steps() ? -minimum * static_cast<float>(block.minimum(part)) : minimum;
+  }
 }
 
 }  // namespace
@@ -103,14 +104,14 @@ std::vector<float> floats_of(int32_t number, const uint8_t* row, size_t k) {
   const WeightType& type = *weight_type(number);
   const test::GgmlType* ggml = test::find_ggml(type.name);
   std::vector<float> values(k);
+  if (ggml == nullptr) {
+    const test::SourceReference& source = *test::find_source_reference(type.name);
+    for (size_t i = 0; i < k; ++i) values[i] = source.value(row, i);
+    return values;
+  }
   Bytes bytes(row, row + row_bytes(type, k));  // GgmlBlock could set them
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (ggml != nullptr) {
-      uint8_t* at = &bytes[i / ggml->values * ggml->bytes];
-      values[i] = value_of(*ggml, test::GgmlBlock(*ggml, at), i % ggml->values);
-    } else {
-      values[i] = test::find_source_reference(type.name)->value(row, i);
-    }
+  for (size_t i = 0; i < k / ggml->values; ++i) {
+    put_block(*ggml, test::GgmlBlock(*ggml, &bytes[i * ggml->bytes]), &values[i * ggml->values]);
   }
   return values;
 }
@@ -118,6 +119,13 @@ std::vector<float> floats_of(int32_t number, const uint8_t* row, size_t k) {
 std::vector<float> row_of(const OwnTensor& weights, size_t row) {
   return floats_of(weights.tensor.type, &weights.bytes[row * weights.tensor.nb[1]],
                    static_cast<size_t>(weights.tensor.ne[0]));
+}
+
+std::vector<std::vector<float>> rows_of(const OwnTensor& weights) {
+  const auto& ne = weights.tensor.ne;
+  std::vector<std::vector<float>> rows(static_cast<size_t>(ne[1] * ne[2] * ne[3]));
+  for (size_t row = 0; row < rows.size(); ++row) rows[row] = row_of(weights, row);
+  return rows;
 }
 
 float float_at(const Tensor& tensor, size_t i0, size_t i1, size_t i2, size_t i3) {
@@ -144,20 +152,19 @@ PackedTensor pack(OwnTensor source) {
   return made;
 }
 
-Expected expected(const OwnTensor& weights, size_t row, const std::vector<float>& input) {
-  const std::vector<float> values = row_of(weights, row);
+Expected expected(int32_t type, const std::vector<float>& row, const std::vector<float>& input) {
   Expected result = {0, 0, 0};
-  const bool rounds = weight_type(weights.tensor.type)->block != 0;
+  const bool rounds = weight_type(type)->block != 0;
   for (size_t first = 0; first < input.size(); first += 32) {
     const size_t end = std::min(input.size(), first + 32);
     double largest = 0;
     for (size_t i = first; i < end; ++i) largest = std::max<double>(largest, std::abs(input[i]));
     for (size_t i = first; i < end; ++i) {
-      result.sum += static_cast<double>(values[i]) * input[i];
-      result.sizes += std::abs(static_cast<double>(values[i]) * input[i]);
+      result.sum += static_cast<double>(row[i]) * input[i];
+      result.sizes += std::abs(static_cast<double>(row[i]) * input[i]);
       // Half of a step of 8 bits; sums of floats: k roundings.
-      result.error += std::abs(values[i]) * (rounds ? 0.501 * largest / 127 : 0) +
-                      std::abs(values[i] * input[i]) * static_cast<double>(input.size()) * 6e-8;
+      result.error += std::abs(row[i]) * (rounds ? 0.501 * largest / 127 : 0) +
+                      std::abs(row[i] * input[i]) * static_cast<double>(input.size()) * 6e-8;
     }
   }
   return result;

@@ -34,6 +34,8 @@ OwnTensor random_floats(std::mt19937& random, Extents extents);
 std::vector<float> floats_of(int32_t type, const uint8_t* row, size_t k);
 /// Those of row `row`, counted through all matrices.
 std::vector<float> row_of(const OwnTensor& weights, size_t row);
+/// Those of all rows.
+std::vector<std::vector<float>> rows_of(const OwnTensor& weights);
 float float_at(const Tensor& tensor, size_t i0, size_t i1, size_t i2, size_t i3);
 
 /// Weights packed, for as long as `packed` lives.
@@ -44,11 +46,11 @@ struct PackedTensor {
 };
 PackedTensor pack(OwnTensor source);
 
-/// Sum of w * x, that of their sizes, and by how much rounding x to 8 bits (types with blocks) or
-/// summing in another order may change it.
+/// Sum of w * x, that of their sizes, and by how much rounding x to 8 bits (where w is of a type
+/// with blocks) or summing in another order may change it.
 struct Expected {
   double sum, sizes, error;
 };
-Expected expected(const OwnTensor& weights, size_t row, const std::vector<float>& input);
+Expected expected(int32_t type, const std::vector<float>& row, const std::vector<float>& input);
 
 }  // namespace tw::ggml

@@ -62,8 +62,9 @@ bool twins(const tw_kernel& a, const tw_kernel& b) {
 /// Of floats. With codes, Kernel.Options has each printer's output right to the bit in these cases.
 TEST(Kernels, IntrinsicsAndAssemblyGiveTheSameBits) {
   int pairs = 0;
-  for (const tw_kernel* a : running_kernels()) {
-    for (const tw_kernel* b : running_kernels()) {
+  const std::vector<const tw_kernel*> kernels = running_kernels();
+  for (const tw_kernel* a : kernels) {
+    for (const tw_kernel* b : kernels) {
       if (!has_float_weights(*a->rhs) || !twins(*a, *b)) continue;
       ++pairs;
       const Packers packers = find_packers(*a);

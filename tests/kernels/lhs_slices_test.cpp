@@ -2,7 +2,6 @@
 // packer makes of the whole rows.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -26,6 +25,22 @@ std::vector<const tw_kernel*> layouts_of_blocks() {
 
 class LhsSlices : public testing::TestWithParam<const tw_kernel*> {};
 
+constexpr size_t most_rows = 17;
+
+/// Values between -1 and 1, of a type of floats.
+std::vector<uint8_t> make_rows(size_t count, const std::string& type) {
+  const size_t bytes = bytes_of_float(type);
+  std::vector<uint8_t> rows(count * bytes);
+  uint32_t state = 1;
+  for (size_t i = 0; i < count; ++i) {
+    state = state * 1664525 + 1013904223;
+    const float value = static_cast<float>(static_cast<int32_t>(state) >> 24) / 128;
+    const uint32_t bits = float_bits(type, value);  // 8 bits, which all types hold
+    std::memcpy(rows.data() + i * bytes, &bits, bytes);
+  }
+  return rows;
+}
+
 void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type_name) {
   const size_t k = 16384 + 3 * kernel.lhs->block;
   const size_t depth = k / kernel.rhs->block * kernel.rhs->block;
@@ -38,17 +53,12 @@ void check_slices(const tw_kernel& kernel, tw_type type, const std::string& type
   matmul.dst_type = kernel.dst;
   matmul.kernel = kernel.name;
   const tilewright::Plan plan(device, matmul);
-  for (const size_t m : {size_t{1}, size_t{3}, size_t{15}, size_t{17}}) {
-    const size_t value_bytes = bytes_of_float(type_name);
-    std::vector<uint8_t> rows(m * depth * value_bytes);
-    for (size_t i = 0; i < m * depth; ++i) {
-      const uint32_t bits = output_bits(type_name, std::sin(static_cast<float>(i)));
-      std::memcpy(rows.data() + i * value_bytes, &bits, value_bytes);
-    }
+  const std::vector<uint8_t> rows = make_rows(most_rows * depth, type_name);
+  for (const size_t m : {size_t{1}, size_t{3}, size_t{15}, most_rows}) {
     auto source = tilewright::sized<tw_lhs_source>();
     source.data = rows.data();
-    source.data_bytes = rows.size();
-    source.stride = depth * value_bytes;
+    source.data_bytes = rows.size() / most_rows * m;
+    source.stride = depth * bytes_of_float(type_name);
     std::vector<uint8_t> packed(plan.lhs_bytes(m), 0x55);
     const size_t slices = plan.lhs_slices(m);
     EXPECT_GE(slices, 2U) << m << " rows";

@@ -39,6 +39,14 @@ struct Source {
   std::vector<uint8_t> zeros;  ///< points, of columns, as the scales are
 };
 
+/// Four bytes a number: under an emulator numbers take longer than packers.
+void fill_random(std::vector<uint8_t>& bytes, std::mt19937& random) {
+  for (size_t i = 0; i < bytes.size(); i += 4) {
+    const auto bits = static_cast<uint32_t>(random());
+    std::memcpy(&bytes[i], &bits, std::min<size_t>(4, bytes.size() - i));
+  }
+}
+
 float random_float(std::mt19937& random) {
   return std::uniform_real_distribution<float>(-3, 3)(random);
 }
@@ -129,7 +137,7 @@ OperandCodes make_ggml(const PackCase& c, const LayoutText& layout, const GgmlTy
   const size_t blocks = c.k / type.values;
   source.stride = blocks * type.bytes + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + blocks * type.bytes);
-  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  fill_random(source.bytes, random);
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t b = 0; b < blocks; ++b) {
       const GgmlBlock block(type, source.bytes.data() + r * source.stride + b * type.bytes);
@@ -153,7 +161,7 @@ OperandCodes make_super_blocks(const PackCase& c, const GgmlType& type, std::mt1
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   source.stride = c.k / type.values * type.bytes + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + c.k / type.values * type.bytes);
-  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  fill_random(source.bytes, random);
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t i = 0; i < c.k / type.values; ++i) {
       const GgmlBlock block(type, source.bytes.data() + r * source.stride + i * type.bytes);
@@ -185,7 +193,7 @@ void add_zero_codes(const PackCase& c, const LayoutText& layout, std::mt19937& r
   const size_t per_byte = 8 / layout.bits, blocks = c.k / layout.block;
   const size_t row_bytes = (blocks + per_byte - 1) / per_byte;
   source.zeros.resize(c.rows * row_bytes);
-  for (uint8_t& byte : source.zeros) byte = static_cast<uint8_t>(random());
+  fill_random(source.zeros, random);
   const int half = 1 << (layout.bits - 1);
   for (size_t i = 0; i < codes.real_zeros.size(); ++i) {
     const size_t block = i % blocks;
@@ -224,7 +232,7 @@ OperandCodes make_weights(const tw_packer& packer, const PackCase& c, const Layo
   const size_t row_bytes = ((kxn ? c.rows : c.k) + per_byte - 1) / per_byte;
   source.stride = row_bytes + c.extra_stride;
   source.bytes.resize((outer - 1) * source.stride + row_bytes);
-  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  fill_random(source.bytes, random);
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   codes.by_pairs = kxn && bits == 4;
   for (size_t r = 0; r < c.rows + (codes.by_pairs ? c.rows % 2 : 0); ++r) {
@@ -258,7 +266,7 @@ int32_t lhs_zero_point(const PackCase& c) {
 OperandCodes make_rows(const PackCase& c, std::mt19937& random, Source& source) {
   source.stride = c.k + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + c.k);
-  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  fill_random(source.bytes, random);
   OperandCodes codes{c.rows, c.k, {}, {}, {}, {}};
   codes.zero_points.assign(c.rows, lhs_zero_point(c));
   codes.scales.assign(c.rows, lhs_scale);
@@ -305,7 +313,7 @@ OperandCodes make_values(const PackCase& c, bool kxn, size_t size, std::mt19937&
   const size_t row_bytes = (kxn ? c.rows : c.k) * size;
   source.stride = row_bytes + c.extra_stride;
   source.bytes.resize((outer - 1) * source.stride + row_bytes);
-  for (uint8_t& byte : source.bytes) byte = static_cast<uint8_t>(random());
+  fill_random(source.bytes, random);
   OperandCodes values{c.rows, c.k, {}, {}, {}, {}};
   for (size_t r = 0; r < c.rows; ++r) {
     for (size_t k = 0; k < c.k; ++k) {
@@ -327,12 +335,11 @@ OperandCodes make_converted(const PackCase& c, const LayoutText& layout,
   const bool any = from.value == bf16_value && layout.bits == 32;
   source.stride = row_bytes + c.extra_stride;
   source.bytes.resize((c.rows - 1) * source.stride + row_bytes);
+  fill_random(source.bytes, random);
   OperandCodes values{c.rows, c.k, {}, {}, {}, {}};
   for (size_t r = 0; r < c.rows; ++r) {
     uint8_t* row = source.bytes.data() + r * source.stride;
-    for (size_t i = 0; i < row_bytes; ++i) {
-      row[i] = static_cast<uint8_t>(random() & (any || i % 2 == 0 ? 0xff : 0xbf));
-    }
+    for (size_t i = 1; !any && i < row_bytes; i += 2) row[i] &= 0xbf;
     for (size_t k = 0; k < c.k; ++k) {
       values.floats.push_back(output_bits(layout.type, from.value(row, k)));
     }

@@ -25,20 +25,30 @@ namespace {
 
 const char* const golden_file = TILEWRIGHT_SOURCE_DIR "/tests/pack/golden.txt";
 
-/// Bytes that depend on nothing but the seed. No float of any type among them, at an even address,
-/// is infinite or no number.
-std::vector<uint8_t> random_bytes(size_t count, uint64_t seed) {
-  std::vector<uint8_t> bytes(count);
-  for (size_t i = 0; i < count; ++i) {
-    seed = seed * 6364136223846793005U + 1442695040888963407U;
-    bytes[i] = static_cast<uint8_t>(seed >> 56 & (i % 2 == 0 ? 0xff : 0xbf));
+/// The first bytes of those of a seed, which are made once: making them takes longer than packing.
+struct RandomBytes {
+  uint64_t state;
+  std::vector<uint8_t> bytes;
+
+  /// No float of any type among them, at an even address, is infinite or no number.
+  const std::vector<uint8_t>& at_least(size_t count) {
+    bytes.reserve(count);
+    while (bytes.size() < count) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      bytes.push_back(static_cast<uint8_t>(state >> 56 & (bytes.size() % 2 == 0 ? 0xff : 0xbf)));
+    }
+    return bytes;
   }
-  return bytes;
+};
+
+const std::vector<uint8_t>& random_bytes(size_t count, uint64_t seed) {
+  static std::map<uint64_t, RandomBytes> made;
+  return made.try_emplace(seed, RandomBytes{seed, {}}).first->second.at_least(count);
 }
 
 std::vector<float> random_floats(size_t count, uint64_t seed) {
   std::vector<float> floats(count);
-  const std::vector<uint8_t> bytes = random_bytes(2 * count, seed);
+  const std::vector<uint8_t>& bytes = random_bytes(2 * count, seed);
   for (size_t i = 0; i < count; ++i) {
     floats[i] = static_cast<float>(bytes[2 * i] * 256 + bytes[2 * i + 1] - 25000) / 8192;
   }
@@ -86,13 +96,14 @@ std::vector<uint8_t> pack(const tw_packer& packer, const Shape& shape,
   // Rows are longer than those of any source.
   const size_t longest = std::max(shape.rows, shape.k);
   const size_t stride = 4 * longest + 64;
-  std::vector<float> floats = random_floats(longest * stride / 4, shape.seed);
-  const std::vector<uint8_t> bytes = random_bytes(longest * stride, shape.seed);
-  const std::vector<uint8_t> scales = random_bytes(longest * stride, shape.seed + 10);
+  const bool whole = lhs && !is_half(packer) && std::strcmp(packer.source, "s8") != 0;
+  std::vector<float> floats = random_floats(whole ? longest * stride / 4 : 0, shape.seed);
+  const std::vector<uint8_t>& bytes = random_bytes(longest * stride, shape.seed);
+  const std::vector<uint8_t>& scales = random_bytes(longest * stride, shape.seed + 10);
   const std::vector<float> bias = random_floats(shape.rows, shape.seed + 20);
-  for (size_t i = 0; halves != nullptr && i < floats.size(); ++i) {
-    const size_t at = i / (stride / 4) * stride + i % (stride / 4) * 2;
-    floats[i] = value_of_bits(halves, bytes[at] | bytes[at + 1] << 8);
+  for (size_t i = 0; halves != nullptr && i < shape.rows * shape.k; ++i) {
+    const size_t row = i / shape.k * stride, at = row + i % shape.k * 2;
+    floats[row / 4 + i % shape.k] = value_of_bits(halves, bytes[at] | bytes[at + 1] << 8);
   }
   std::vector<uint8_t> packed(panels * panel_bytes + 64);
 
@@ -103,7 +114,6 @@ std::vector<uint8_t> pack(const tw_packer& packer, const Shape& shape,
   args.rows = shape.rows;
   args.k = shape.k;
   args.row_end = shape.rows;
-  const bool whole = lhs && !is_half(packer) && std::strcmp(packer.source, "s8") != 0;
   args.source = whole ? static_cast<const void*>(floats.data()) : bytes.data();
   args.source_stride = stride;
   args.lhs_zero_point = 3;

@@ -3,16 +3,19 @@
 
 #include "kernels/rows.h"
 #include "pack/case.h"
+#include "support/environment.h"
 
 namespace tw::test {
 namespace {
 
 /// Emulators are slow.
+size_t random_count() {
 #if defined(__x86_64__)
-constexpr size_t random_count = 400;
+  return is_long() ? 400 : 120;
 #else
-constexpr size_t random_count = 150;
+  return is_long() ? 150 : 50;
 #endif
+}
 
 std::vector<const tw_packer*> running_packers() {
   std::vector<const tw_packer*> out;
@@ -37,7 +40,7 @@ TEST_P(Pack, Edges) {
   expect_right(edge_cases(*GetParam()));
 }
 TEST_P(Pack, RandomShapesAndSlices) {
-  expect_right(random_cases(*GetParam(), random_count, 7));
+  expect_right(random_cases(*GetParam(), random_count(), 7));
 }
 
 INSTANTIATE_TEST_SUITE_P(Generated, Pack, testing::ValuesIn(running_packers()),

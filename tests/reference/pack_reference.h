@@ -28,6 +28,9 @@ struct FieldText {
   bool per_super_block = false;
 };
 
+/// Which codes share a byte, in the words of `pair=`.
+enum class Pair : uint8_t { none, depth, next, column };
+
 /// "rhs i4 n8 kr4 pair=depth16 ss k%32 edge=last [data|sums:i32*16|scales:f32/16|bias:f32]"
 struct LayoutText {
   bool lhs = false;
@@ -36,7 +39,7 @@ struct LayoutText {
   std::string table;    ///< of what codes stand for, "iq4"; empty: they are numbers
   size_t bits = 8, panel = 1, kr = 4, k_multiple = 32;
   size_t segments = 1;  ///< 16-byte parts of a vector, where panels are as wide as vectors
-  std::string pair;
+  Pair pair = Pair::none;
   size_t distance = 0;     ///< pair=depth: in k, from code to code of a byte
   bool edge_last = false;  ///< what does not exist is like the last one that does, not zero
   bool ties_away = false;  ///< how an lhs is rounded
@@ -90,6 +93,18 @@ inline FieldText read_field(std::string text) {
   return field;
 }
 
+/// "column", "next", "depth" (kr apart), "depth16"
+inline void read_pair(const std::string& text, LayoutText& layout) {
+  if (text.rfind("depth", 0) == 0) {
+    layout.pair = Pair::depth;
+    layout.distance = text == "depth" ? layout.kr : static_cast<size_t>(std::stoi(text.substr(5)));
+  } else if (text == "next" || text == "column") {
+    layout.pair = text == "next" ? Pair::next : Pair::column;
+  } else {
+    throw std::invalid_argument("pair=" + text);
+  }
+}
+
 /// `vl` is the length of vectors in units of 16 bytes: panels of "n8vl" have 8 * vl columns.
 inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   LayoutText layout;
@@ -113,11 +128,7 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
     } else if (word.rfind("k%", 0) == 0) {
       layout.k_multiple = number(2);
     } else if (word.rfind("pair=", 0) == 0) {
-      layout.pair = word.substr(5);
-      if (layout.pair.rfind("depth", 0) == 0) {
-        layout.distance = layout.pair == "depth" ? layout.kr : number(10);
-        layout.pair = "depth";
-      }
+      read_pair(word.substr(5), layout);
     } else if (word[0] == 'b') {
       layout.block = number(1);
       const size_t of = word.find("of");
@@ -189,17 +200,17 @@ struct BytePlace {
 
 inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
   const size_t kr = layout.kr;
-  if (layout.pair.empty()) {
+  if (layout.pair == Pair::none) {
     const size_t in_group = layout.even_first ? k % kr / 2 + k % 2 * (kr / 2) : k % kr;
     return {((k / kr * layout.panel + row) * kr + in_group) * (layout.bits / 8), 0};
   }
   const size_t codes = 8 / layout.bits;  // of a byte
-  if (layout.pair == "depth") {
+  if (layout.pair == Pair::depth) {
     const size_t distance = layout.distance;
     const size_t run = k / (codes * distance) * (distance / kr) + k % distance / kr;
     return {(run * layout.panel + row) * kr + k % kr, k / distance % codes * layout.bits};
   }
-  if (layout.pair == "next") {
+  if (layout.pair == Pair::next) {
     return {((k / kr * layout.panel + row) * kr + k % kr) / codes, k % codes * layout.bits};
   }
   const size_t bytes = 16 * layout.segments;
@@ -210,17 +221,25 @@ inline BytePlace place_of(const LayoutText& layout, size_t row, size_t k) {
           (codes - 1 - row / part % codes) * layout.bits};
 }
 
-inline void put_float(const LayoutText& layout, uint8_t* data, size_t row, size_t k,
-                      uint32_t bits) {
-  const size_t bytes = layout.bits / 8;  // the lower ones of the bits, which come first
-  const size_t place = (k / layout.kr * layout.panel + row) * layout.kr + k % layout.kr;
-  std::memcpy(data + place * bytes, &bits, bytes);
+/// After so many values of k places are the same again, in the next bytes.
+inline size_t period_of(const LayoutText& layout) {
+  return layout.pair == Pair::depth ? 8 / layout.bits * layout.distance : layout.kr;
+}
+
+/// The places of a panel's first values, period_of() of each row.
+inline std::vector<BytePlace> first_places(const LayoutText& layout) {
+  std::vector<BytePlace> places;
+  for (size_t i = 0; i < layout.panel * period_of(layout); ++i) {
+    places.push_back(place_of(layout, i / period_of(layout), i % period_of(layout)));
+  }
+  return places;
 }
 
 /// Whether a column's sums are taken 16 times: its codes are the high nibbles of bytes that are
 /// multiplied as they are, where a block's sums stand first on the lhs.
 inline bool counts_sixteenfold(const LayoutText& lhs, const LayoutText& rhs, size_t column) {
-  const bool bytes = rhs.block != 0 && rhs.pair == "column" && lhs.fields.front().kind == "sums";
+  const bool bytes =
+      rhs.block != 0 && rhs.pair == Pair::column && lhs.fields.front().kind == "sums";
   return bytes && place_of(rhs, column % rhs.panel, 0).shift != 0;
 }
 
@@ -250,20 +269,18 @@ inline void put_tops(const LayoutText& layout, const OperandCodes& from, size_t 
   }
 }
 
-inline void put_code(const LayoutText& layout, uint8_t* data, size_t row, size_t k, int code) {
-  const BytePlace place = place_of(layout, row, k);
+/// `shift`: of the bits in the byte `at`.
+inline void put_code(const LayoutText& layout, uint8_t* at, size_t shift, int code) {
   if (layout.bits >= 8) {
     const int stored = layout.low_unsigned ? code + 128 : code;
-    for (size_t i = 0; i < layout.bits / 8; ++i) {
-      data[place.byte + i] = static_cast<uint8_t>(stored >> (8 * i));
-    }
+    for (size_t i = 0; i < layout.bits / 8; ++i) at[i] = static_cast<uint8_t>(stored >> (8 * i));
     return;
   }
-  const bool is_high = place.shift + layout.bits == 8;
+  const bool is_high = shift + layout.bits == 8;
   const int half = 1 << (layout.bits - 1);
   const int middle = layout.top_bits != 0 ? layout.middle() : half;
   const int stored = (is_high ? layout.high_unsigned : layout.low_unsigned) ? code + middle : code;
-  data[place.byte] |= static_cast<uint8_t>((stored & (2 * half - 1)) << place.shift);
+  *at |= static_cast<uint8_t>((stored & (2 * half - 1)) << shift);
 }
 
 /// Sum of a row's codes over [begin, end).
@@ -329,19 +346,24 @@ inline int code_of(const LayoutText& layout, const OperandCodes& from, size_t ro
 }
 
 /// The codes of a panel (with blocks: of one block of it), at the end of `out`.
-inline void put_data(const LayoutText& layout, const OperandCodes& from, size_t first, size_t begin,
-                     size_t count, std::vector<uint8_t>& out) {
+inline void put_data(const LayoutText& layout, const std::vector<BytePlace>& places,
+                     const OperandCodes& from, size_t first, size_t begin, size_t count,
+                     std::vector<uint8_t>& out) {
   const size_t data = out.size();
   out.resize(data + layout.panel * count * layout.bits / 8);
+  const size_t period = period_of(layout), step = layout.panel * period * layout.bits / 8;
   for (size_t r = 0; r < layout.panel; ++r) {
-    if (layout.top_bits != 0 && first + r >= from.rows) break;  // their scales are 0
-    for (size_t k = 0; k < count; ++k) {
-      if (layout.floats) {
-        const bool exists = first + r < from.rows && k < from.k;
-        put_float(layout, out.data() + data, r, k,
-                  exists ? from.floats[(first + r) * from.k + k] : 0);
-      } else {
-        put_code(layout, out.data() + data, r, k, code_of(layout, from, first + r, begin + k));
+    const size_t row = first + r;
+    if (layout.top_bits != 0 && row >= from.rows) break;  // their scales are 0
+    for (size_t i = 0; i < std::min(period, count); ++i) {
+      const BytePlace place = places[r * period + i];
+      uint8_t* at = out.data() + data + place.byte;
+      for (size_t k = i; k < count; k += period, at += step) {
+        if (!layout.floats) {
+          put_code(layout, at, place.shift, code_of(layout, from, row, begin + k));
+        } else if (row < from.rows && k < from.k) {  // the lower bytes of the bits come first
+          std::memcpy(at, &from.floats[row * from.k + k], layout.bits / 8);
+        }
       }
     }
   }
@@ -371,6 +393,7 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
   const size_t padded = (from.k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
   const size_t blocks = layout.block == 0 ? 1 : from.k / layout.block;
   const size_t span = layout.block == 0 ? padded : layout.block;
+  const std::vector<BytePlace> places = first_places(layout);
   std::vector<uint8_t> out;
   for (size_t first = 0; first < from.rows; first += layout.panel) {
     for (size_t block = 0; block < blocks; ++block) {
@@ -379,7 +402,7 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
         if (begins && field.per_super_block) put_field(layout, from, field, first, block, out);
         if (layout.block != 0 && !field.per_block) continue;
         if (field.kind == "data") {
-          put_data(layout, from, first, block * span, span, out);
+          put_data(layout, places, from, first, block * span, span, out);
         } else if (field.kind == "tops") {
           put_tops(layout, from, first, block * span, out);
         } else {
