@@ -182,29 +182,29 @@ L(if_done):
   .balign 64
 L(k):
   vmovdqu ymm8, ymmword ptr [r12 + 0]                    // q
-  lea r12, [r12 + 32]
   vmovdqu ymm9, ymmword ptr [r13 + 0]                    // q
-  lea r13, [r13 + 32]
   vmovdqu xmm10, xmmword ptr [r14 + 0]                   // k
   vcvtph2ps ymm10, xmm10                                 // k
-  lea r14, [r14 + 16]
   vfmadd231ps ymm0, ymm10, ymm8                          // acc
   vfmadd231ps ymm4, ymm10, ymm9                          // acc
   vmovdqu xmm10, xmmword ptr [r11 + 0]                   // k
   vcvtph2ps ymm10, xmm10                                 // k
-  lea r11, [r11 + 16]
   vfmadd231ps ymm1, ymm10, ymm8                          // acc
   vfmadd231ps ymm5, ymm10, ymm9                          // acc
   vmovdqu xmm10, xmmword ptr [rbx + 0]                   // k
   vcvtph2ps ymm10, xmm10                                 // k
-  lea rbx, [rbx + 16]
   vfmadd231ps ymm2, ymm10, ymm8                          // acc
   vfmadd231ps ymm6, ymm10, ymm9                          // acc
   vmovdqu xmm10, xmmword ptr [r10 + 0]                   // k
   vcvtph2ps ymm10, xmm10                                 // k
-  lea r10, [r10 + 16]
   vfmadd231ps ymm3, ymm10, ymm8                          // acc
   vfmadd231ps ymm7, ymm10, ymm9                          // acc
+  lea r12, [r12 + 32]
+  lea r13, [r13 + 32]
+  lea r14, [r14 + 16]
+  lea r11, [r11 + 16]
+  lea rbx, [rbx + 16]
+  lea r10, [r10 + 16]
   sub rbp, 1                                             // next k
   ja L(k)
 L(k_done):
@@ -344,23 +344,23 @@ L(if_2_done):
   .balign 64
 L(k_2):
   vmovdqu ymm4, ymmword ptr [rbp + 0]                    // q
-  lea rbp, [rbp + 32]
   vmovdqu xmm5, xmmword ptr [r12 + 0]                    // k
   vcvtph2ps ymm5, xmm5                                   // k
-  lea r12, [r12 + 16]
   vfmadd231ps ymm0, ymm5, ymm4                           // acc
   vmovdqu xmm5, xmmword ptr [r10 + 0]                    // k
   vcvtph2ps ymm5, xmm5                                   // k
-  lea r10, [r10 + 16]
   vfmadd231ps ymm1, ymm5, ymm4                           // acc
   vmovdqu xmm5, xmmword ptr [r11 + 0]                    // k
   vcvtph2ps ymm5, xmm5                                   // k
-  lea r11, [r11 + 16]
   vfmadd231ps ymm2, ymm5, ymm4                           // acc
   vmovdqu xmm5, xmmword ptr [r9 + 0]                     // k
   vcvtph2ps ymm5, xmm5                                   // k
-  lea r9, [r9 + 16]
   vfmadd231ps ymm3, ymm5, ymm4                           // acc
+  lea rbp, [rbp + 32]
+  lea r12, [r12 + 16]
+  lea r10, [r10 + 16]
+  lea r11, [r11 + 16]
+  lea r9, [r9 + 16]
   sub rbx, 1                                             // next k
   ja L(k_2)
 L(k_2_done):

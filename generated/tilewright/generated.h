@@ -4,6 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
+// from   specs/attention_f32_f32_qsi8c32.yaml (f8ec071c1055da14)
 // from   specs/dwconv_clamp_f16_f16_f16p.yaml (ff341c82528c4fd0)
 // from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
@@ -72,6 +73,20 @@ void tw_attention_weights_f32_f32_f16_1x4_neon_asm(const tw_args *args);
 void tw_attention_weights_f32_f32_f16_1x4_neon(const tw_args *args);
 void tw_attention_values_f32_f32_f16_4x16_neon_asm(const tw_args *args);
 void tw_attention_values_f32_f32_f16_4x16_neon(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_1x2_scalar(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_1x8_scalar(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_2x4_avx2_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_2x4_avx2(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_2x32_avx2_asm(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_2x32_avx2(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_4x4_avx512f(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f_asm(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_4x64_avx512f(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_4x4_neon_asm(const tw_args *args);
+void tw_attention_scores_f32_f32_qsi8c32_4x4_neon(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_4x16_neon_asm(const tw_args *args);
+void tw_attention_values_f32_f32_qsi8c32_4x16_neon(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p1x1_5x5s1_4x1_scalar(const tw_args *args);

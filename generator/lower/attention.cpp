@@ -1,6 +1,7 @@
 // Stages of attention (model/attention.h): K and V are read where they lie, row by row.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "lower/across.h"
@@ -49,7 +50,9 @@ class AttentionWriter {
  private:
   // ---- what stages share ----
 
-  [[nodiscard]] int shift() const { return std::countr_zero(static_cast<uint64_t>(lanes_)); }
+  [[nodiscard]] static int shift_of(int64_t count) {
+    return std::countr_zero(static_cast<uint64_t>(count));
+  }
 
   Value offset(Value pointer, Value bytes, const std::string& name) {
     return b_.op(OpCode::iadd, {pointer, bytes}, {}, name, Role::address);
@@ -85,13 +88,51 @@ class AttentionWriter {
     return {after(p[0], ArgField::lhs_stride), after(p[1], ArgField::dst_stride)};
   }
 
-  /// A vector of K, of V or of the mask as f32.
+  /// A vector of the mask, or of floats of K or V, as f32; of codes as i32.
   Value load_wide(Value at, Length at_bytes, ElementType type, const std::string& name) {
     const Value raw =
         b_.op(OpCode::load, {at}, {.offset = at_bytes, .bytes = lanes_bytes(b_.isa(), type)}, name,
               Role::operand);
     return widened(b_, raw, type, name, Role::operand);
   }
+
+  // ---- rows of K and V ----
+
+  [[nodiscard]] int64_t block() const { return v_.rhs.block; }
+
+  /// Values that stand together: of codes a block, in front of which their scale is.
+  [[nodiscard]] int64_t together() const { return block() != 0 ? block() : lanes_; }
+
+  /// Of a row, or where its first codes are.
+  Value first_values() { return b_.add(b_.arg(ArgField::rhs), codes_in_block(v_.rhs), "rhs"); }
+
+  /// From a row's first values to that one's, in bytes.
+  [[nodiscard]] int64_t place(int64_t value) const {
+    if (block() == 0) return value * bits(v_.rhs.element) / 8;
+    return value / block() * block_bytes(v_.rhs).fixed + value % block();
+  }
+
+  /// The scale of the block that has the value, in all lanes; of floats none.
+  Value load_scale(Value first, int64_t value) {
+    if (block() == 0) return no_value;
+    const Length at = Length{place(value / block() * block())} - codes_in_block(v_.rhs);
+    const ElementType type = field_of(v_.rhs, FieldKind::scales).type;
+    const Value half =
+        b_.op(OpCode::load_dup, {first},
+              {.bits = bits(type), .offset = at, .bytes = lanes_bytes(b_.isa(), type)}, "scale",
+              Role::operand);
+    return widened(b_, half, type, "scale", Role::operand);
+  }
+
+  /// A vector from that value on as f32, exactly: a code times a scale of f16 is one.
+  Value load_values(Value first, int64_t value, Value scale, const std::string& name) {
+    const Value x = load_wide(first, place(value), v_.rhs.element, name);
+    if (scale == no_value) return x;
+    const Value code = b_.op(OpCode::cvt_i32_f32, {x}, {}, name, Role::operand);
+    return b_.op(OpCode::fmul, {code, scale}, {}, name, Role::operand);
+  }
+
+  // ---- what stages do ----
 
   Value load(Value at, Length at_bytes, const std::string& name, Role role = Role::operand) {
     return b_.op(OpCode::load, {at}, {.offset = at_bytes}, name, role);
@@ -122,14 +163,14 @@ class AttentionWriter {
       return Values{b_.op(OpCode::isub_sat, {q[0], b_.constant(tile)}), offset(q[1], step, "k"),
                     b_.add(q[2], tile * 4)};
     };
-    b_.stepped_loop("positions", n, tile, {n, b_.arg(ArgField::rhs), b_.constant(0)}, body);
+    b_.stepped_loop("positions", n, tile, {n, first_values(), b_.constant(0)}, body);
     return next_rows(p, rows);
   }
 
   /// Vectors of which each sums up to a score, row by row. Positions beyond n repeat the last one.
   Values score_tile(const Values& queries, Value left, Value first, int64_t rows) {
     const int64_t tile = v_.tile.n.fixed;
-    const Length bytes = lanes_bytes(b_.isa(), v_.rhs.element);
+    const int64_t step_values = together();
     Values carried = queries;
     const Values keys =
         clamped_pointers(b_, first, b_.arg(ArgField::rhs_stride), left, 1, tile, "k");
@@ -138,26 +179,33 @@ class AttentionWriter {
     const auto sums_at = static_cast<std::ptrdiff_t>(carried.size());
     const Values none = zeros(rows * tile);
     carried.insert(carried.end(), none.begin(), none.end());
-    const Value steps = b_.op(OpCode::ishr, {b_.arg(ArgField::k)}, {.imm = shift()});
+    const Value steps = b_.op(OpCode::ishr, {b_.arg(ArgField::k)}, {.imm = shift_of(step_values)});
     const auto step = [&](Values all) {
-      Values q;
-      for (int64_t r = 0; r < rows; ++r) {
-        Value& at = all[static_cast<size_t>(r)];
-        q.push_back(load(at, 0, "q"));
-        at = b_.add(at, vector_);
-      }
+      Values scales;
       for (int64_t i = 0; i < tile; ++i) {
-        Value& at = all[static_cast<size_t>(rows + i)];
-        const Value key = load_wide(at, 0, v_.rhs.element, "k");
-        at = b_.add(at, bytes);
+        scales.push_back(load_scale(all[static_cast<size_t>(rows + i)], 0));
+      }
+      for (int64_t value = 0; value < step_values; value += lanes_) {
+        Values q;
         for (int64_t r = 0; r < rows; ++r) {
-          Value& sum = all[static_cast<size_t>(sums_at + r * tile + i)];
-          sum = multiply_add(b_, key, q[static_cast<size_t>(r)], sum, "acc", Role::accumulator);
+          q.push_back(load(all[static_cast<size_t>(r)], value * 4, "q"));
         }
+        for (int64_t i = 0; i < tile; ++i) {
+          const Value key = load_values(all[static_cast<size_t>(rows + i)], value,
+                                        scales[static_cast<size_t>(i)], "k");
+          for (int64_t r = 0; r < rows; ++r) {
+            Value& sum = all[static_cast<size_t>(sums_at + r * tile + i)];
+            sum = multiply_add(b_, key, q[static_cast<size_t>(r)], sum, "acc", Role::accumulator);
+          }
+        }
+      }
+      for (int64_t i = 0; i < rows + tile; ++i) {
+        Value& at = all[static_cast<size_t>(i)];
+        at = b_.add(at, i < rows ? step_values * 4 : place(step_values));
       }
       return all;
     };
-    carried = b_.hot_loop("k", steps, carried, rows * tile * lanes_, step);
+    carried = b_.hot_loop("k", steps, carried, rows * tile * step_values, step);
     return {carried.begin() + sums_at, carried.end()};
   }
 
@@ -168,9 +216,10 @@ class AttentionWriter {
     b_.branch(distance, Compare::not_equal, b_.constant(0), [&] {
       Values ahead;
       for (const Value key : keys) ahead.push_back(offset(key, distance, "ahead"));
-      const int value_bytes = bits(v_.rhs.element) / 8;
-      const Value bytes =
-          b_.op(OpCode::imul, {b_.arg(ArgField::k), b_.constant(value_bytes)}, {}, "bytes");
+      Value values = b_.arg(ArgField::k);
+      if (block() != 0) values = b_.op(OpCode::ishr, {values}, {.imm = shift_of(block())});
+      const int64_t each = place(block() != 0 ? block() : 1);
+      const Value bytes = b_.op(OpCode::imul, {values, b_.constant(each)}, {}, "bytes");
       b_.stepped_loop("ahead", bytes, cache_line, ahead, [&](Values p) {
         for (Value& at : p) {
           b_.op(OpCode::prefetch_near, {at});
@@ -257,7 +306,7 @@ class AttentionWriter {
     b_.op(OpCode::store, {state, most});
     b_.op(OpCode::store, {state, correction}, {.offset = vector_ * 2});
     const Value count =
-        b_.op(OpCode::ishr, {b_.add(b_.arg(ArgField::n), lanes_ - 1)}, {.imm = shift()});
+        b_.op(OpCode::ishr, {b_.add(b_.arg(ArgField::n), lanes_ - 1)}, {.imm = shift_of(lanes_)});
     const auto body = [&](const Values& p) {
       const Value score = load(p[0], 0, "s");
       const Value weight = power(b_.op(OpCode::fsub, {score, most}, {}, "x", Role::operand));
@@ -278,23 +327,28 @@ class AttentionWriter {
     const Values states = rows_from(p[0], b_.arg(ArgField::lhs_stride), rows, "state");
     const Values outs = rows_from(p[1], b_.arg(ArgField::dst_stride), rows, "out");
     const Value n = b_.arg(ArgField::n);
-    const Value wide = b_.op(OpCode::idiv, {n, b_.constant(v_.tile.n.fixed)}, {}, "tiles");
-    const Value done = b_.op(OpCode::imul, {wide, b_.constant(v_.tile.n.fixed)});
-    const Value rest =
-        b_.op(OpCode::ishr, {b_.op(OpCode::isub, {n, done})}, {.imm = shift()}, "rest");
-    Values at = {b_.arg(ArgField::rhs), b_.constant(0)};
-    const auto columns = [&](const std::string& label, Value count, int64_t tile) {
-      const Length bytes = lanes_bytes(b_.isa(), v_.rhs.element) * (tile / lanes_);
+    // A tile, or all those of a block.
+    const int64_t most = std::max(v_.tile.n.fixed, together());
+    const Value wide = b_.op(OpCode::idiv, {n, b_.constant(most)}, {}, "tiles");
+    const Value done = b_.op(OpCode::imul, {wide, b_.constant(most)});
+    const Value rest = b_.op(OpCode::ishr, {b_.op(OpCode::isub, {n, done})},
+                             {.imm = shift_of(together())}, "rest");
+    Values at = {first_values(), b_.constant(0)};
+    const auto columns = [&](const std::string& label, Value count, int64_t width) {
       at = b_.loop(label, count, at, [&](const Values& q) {
         Values moved;
         for (const Value out : outs) moved.push_back(offset(out, q[1], "out"));
-        fetching_or_not(
-            [&](bool fetches) { value_tile(states, moved, q[0], tile / lanes_, fetches); });
-        return Values{b_.add(q[0], bytes), b_.add(q[1], tile * 4)};
+        fetching_or_not([&](bool fetches) {
+          const int64_t tile = std::min(width, v_.tile.n.fixed);
+          for (int64_t from = 0; from < width; from += tile) {
+            value_tile(states, moved, q[0], {from, from + tile}, fetches && from == 0);
+          }
+        });
+        return Values{b_.add(q[0], place(width)), b_.add(q[1], width * 4)};
       });
     };
-    columns("columns", wide, v_.tile.n.fixed);
-    if (v_.tile.n.fixed != lanes_) columns("vectors", rest, lanes_);
+    columns("columns", wide, most);
+    if (most != together()) columns("vectors", rest, together());
     return next_rows(p, rows);
   }
 
@@ -308,28 +362,38 @@ class AttentionWriter {
         [&] { body(true); });
   }
 
-  void value_tile(const Values& states, const Values& outs, Value first, int64_t vectors,
+  /// From a column on to another one.
+  struct Columns {
+    int64_t from, to;
+  };
+
+  /// `first`, `outs`: where column 0 is.
+  void value_tile(const Values& states, const Values& outs, Value first, Columns columns,
                   bool fetches) {
     const size_t rows = outs.size();
+    const int64_t vectors = (columns.to - columns.from) / lanes_;
+    const auto out_at = [&](int64_t j) { return columns.from * 4 + vector_ * j; };
     Values carried;
     for (const Value state : states) carried.push_back(b_.add(state, vector_ * state_vectors, "w"));
     carried.push_back(first);
     for (size_t r = 0; r < rows; ++r) {
       const Value kept = load(states[r], vector_ * 2, "correction");
       for (int64_t j = 0; j < vectors; ++j) {
-        const Value old = load(outs[r], vector_ * j, "old");
+        const Value old = load(outs[r], out_at(j), "old");
         carried.push_back(b_.op(OpCode::fmul, {old, kept}, {}, "acc", Role::accumulator));
       }
     }
-    const Length bytes = lanes_bytes(b_.isa(), v_.rhs.element);
     const auto step = [&](Values all) {
       Values v;
-      for (int64_t j = 0; j < vectors; ++j) {
-        v.push_back(load_wide(all[rows], bytes * j, v_.rhs.element, "v"));
+      Value scale = no_value;
+      for (int64_t column = columns.from; column < columns.to; column += lanes_) {
+        const bool is_next = scale == no_value || column % block() == 0;
+        if (is_next) scale = load_scale(all[rows], column);
+        v.push_back(load_values(all[rows], column, scale, "v"));
       }
       if (fetches) {
         const Value ahead = offset(all[rows], b_.arg(ArgField::rhs_prefetch), "ahead");
-        for (int64_t line = 0; line < (bytes * vectors).fixed; line += cache_line) {
+        for (int64_t line = 0; line < place(columns.to); line += cache_line) {
           b_.op(OpCode::prefetch_near, {ahead}, {.offset = line});
         }
       }
@@ -349,7 +413,7 @@ class AttentionWriter {
     for (int64_t i = 0; i < count; ++i) {
       b_.op(OpCode::store,
             {outs[static_cast<size_t>(i / vectors)], carried[rows + 1 + static_cast<size_t>(i)]},
-            {.offset = vector_ * (i % vectors)});
+            {.offset = out_at(i % vectors)});
     }
   }
 

@@ -12,14 +12,22 @@ constexpr int64_t group = 4;  ///< positions whose sums over lanes make one vect
 
 void check_attention_formats(const Family& family) {
   const bool floats = family.lhs->name == "f32" && family.dst == ElementType::f32;
-  if (floats && family.rhs->name == "f16" && !family.accumulate) return;
+  const bool known = family.rhs->name == "f16" || family.rhs->name == "qsi8c32";
+  if (floats && known && !family.accumulate) return;
   throw std::invalid_argument(
-      fmt::format("no attention of {} to {} makes {}: of f32 to f16 to f32 there is",
+      fmt::format("no attention of {} to {} makes {}: of f32 to f16 or qsi8c32 to f32 there is",
                   family.lhs->name, family.rhs->name, output_name(family.dst)));
 }
 
+/// Vectors of codes, and their block's scale in all lanes, as f32.
+bool has_codes(const Isa& isa) {
+  return isa.has(OpCode::widen_8_32) && isa.has(OpCode::cvt_i32_f32) &&
+         isa.has(OpCode::load, 0, isa.vector_bytes.divided(4)) &&
+         isa.has(OpCode::load_dup, 16, isa.vector_bytes.divided(2));
+}
+
 /// Sums over lanes by zips, halves of vectors that become f32.
-void check_isa(const Isa& isa) {
+void check_isa(const Isa& isa, const Format& positions) {
   if (!isa.vector_bytes.is_fixed()) {
     throw std::invalid_argument("attention wants vectors of a fixed length");
   }
@@ -30,11 +38,12 @@ void check_isa(const Isa& isa) {
   const bool stores_group = lanes.fixed <= group || isa.has(OpCode::segment);
   const bool loads =
       isa.has(OpCode::cvt_f16_f32) && isa.has(OpCode::load, 0, isa.vector_bytes.divided(2));
-  if (adds_lanes && adds_segments && stores_group && loads && isa.has(OpCode::fma)) return;
+  const bool widens = loads && (positions.block == 0 || has_codes(isa));
+  if (adds_lanes && adds_segments && stores_group && widens && isa.has(OpCode::fma)) return;
   throw std::invalid_argument(fmt::format(
-      "attention is not possible on {}: it has no instructions that make f32 of f16 and add up "
+      "attention is not possible on {}: it has no instructions that make f32 of {} and add up "
       "lanes",
-      isa.name));
+      isa.name, positions.name));
 }
 
 const char* stage_name(Stage stage) {
@@ -61,7 +70,7 @@ const char* stage_name(Stage stage) {
 
 LayoutPair attention_layouts(const Family& family, const Isa& isa) {
   check_attention_formats(family);
-  check_isa(isa);
+  check_isa(isa, *family.rhs);
   Layout queries;
   queries.side = Side::lhs;
   queries.element = family.lhs->element;
@@ -72,6 +81,11 @@ LayoutPair attention_layouts(const Family& family, const Isa& isa) {
   positions.side = Side::rhs;
   positions.element = family.rhs->element;
   positions.fields.front().type = positions.element;
+  if (family.rhs->block != 0) {
+    positions.block = positions.k_multiple = family.rhs->block;
+    const Field scales = {FieldKind::scales, family.rhs->scale_type, 1, 1, true};
+    positions.fields.insert(positions.fields.begin(), scales);
+  }
   return {queries, positions};
 }
 
@@ -86,8 +100,12 @@ void check_attention_tile(const Variant& v) {
   }
   if (!std::has_single_bit(static_cast<uint64_t>(m))) refuse(v, "rows by powers of two do");
   if (v.stage == Stage::values) {
-    if (n % lanes == 0) return;
-    refuse(v, fmt::format("whole vectors, multiples of {} columns, do", lanes));
+    const int64_t block = v.rhs.block;
+    const bool splits_none = block == 0 || n % block == 0 || block % n == 0;
+    if (n % lanes == 0 && splits_none) return;
+    const std::string blocks =
+        block == 0 ? "" : fmt::format(", that divide {} or are multiples of it", block);
+    refuse(v, fmt::format("whole vectors, multiples of {} columns{}, do", lanes, blocks));
   }
   if (n % lanes == 0 || n == group) return;
   refuse(v, fmt::format("{} positions, or multiples of {}, do", group, lanes));

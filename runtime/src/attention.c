@@ -19,6 +19,11 @@ size_t tw_list_attention_kernels(const tw_attention_kernel** rows, size_t capaci
 
 /* ---- which kernels ---- */
 
+/* What rows of K or V the kernel reads: codes come in blocks. */
+static tw_type positions_type(const tw_kernel* kernel) {
+  return kernel->rhs->block != 0 ? TW_TYPE_Q8_0 : kernel->rhs->type;
+}
+
 /* The first row of that stage and type that runs; of one ISA, unless `isa` is null. */
 static const tw_attention_kernel* find(const tw_device* device, const tw_attention* wanted,
                                        tw_attention_stage stage, const char* isa, tw_type type) {
@@ -26,7 +31,7 @@ static const tw_attention_kernel* find(const tw_device* device, const tw_attenti
     const tw_attention_kernel* row = &tw_generated_attention_kernels[i];
     const tw_kernel* kernel = &row->kernel;
     if (row->stage != stage || strcmp(kernel->isa, isa) != 0) continue;
-    if (type != TW_TYPE_NONE && kernel->rhs->type != type) continue;
+    if (type != TW_TYPE_NONE && positions_type(kernel) != type) continue;
     if (wanted->printer != NULL && strcmp(wanted->printer, kernel->printer) != 0) continue;
     if (tw_runnable_kernel(kernel, device)) return row;
   }
@@ -57,11 +62,18 @@ static bool choose(const tw_device* device, const tw_attention* wanted, tw_atten
   return plan->lanes != 0;
 }
 
-static bool is_known_type(tw_type type) {
+/* Values of a head of K (`keys`) or V. */
+static tw_status check_type(const char* who, bool keys, tw_type type, size_t size) {
   for (size_t i = 0; i < tw_generated_attention_kernel_count; ++i) {
-    if (tw_generated_attention_kernels[i].kernel.rhs->type == type) return true;
+    const tw_kernel* kernel = &tw_generated_attention_kernels[i].kernel;
+    if (positions_type(kernel) != type) continue;
+    const size_t block = kernel->rhs->block;
+    if (block == 0 || size % block == 0) return TW_OK;
+    return tw_fail(TW_INVALID, "%s.%s is %zu; multiples of %zu are legal with TW_TYPE_Q8_0", who,
+                   keys ? "key_size" : "value_size", size, block);
   }
-  return false;
+  return tw_fail(TW_UNSUPPORTED, "%s.%s is %d; TW_F16 and TW_TYPE_Q8_0 are legal", who,
+                 keys ? "key_type" : "value_type", (int)type);
 }
 
 static tw_status check_shape(const tw_attention* shape) {
@@ -74,11 +86,8 @@ static tw_status check_shape(const tw_attention* shape) {
     return tw_fail(TW_INVALID, "%s.%s is 0; at least 1 is legal", who,
                    shape->key_size == 0 ? "key_size" : "value_size");
   }
-  const bool keys = is_known_type(shape->key_type);
-  if (keys && is_known_type(shape->value_type)) return TW_OK;
-  return tw_fail(TW_UNSUPPORTED, "%s.%s is %d; TW_F16 is legal", who,
-                 keys ? "value_type" : "key_type",
-                 (int)(keys ? shape->value_type : shape->key_type));
+  const tw_status status = check_type(who, true, shape->key_type, shape->key_size);
+  return status != TW_OK ? status : check_type(who, false, shape->value_type, shape->value_size);
 }
 
 tw_status tw_attention_create(const tw_device* device, const tw_attention* attention,

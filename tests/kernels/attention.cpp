@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace tw::test {
 namespace {
@@ -18,10 +19,10 @@ void require(bool is_so, const std::string& or_else) {
 /// Rows of heads in memory of their own.
 class Placed {
  public:
-  Placed(const char* name, size_t rows, size_t heads, size_t values, size_t value_bytes,
+  Placed(const char* name, size_t rows, size_t heads, size_t values, std::string type,
          const AttentionOptions& options)
-      : heads_(heads), values_(values), value_bytes_(value_bytes) {
-    const size_t head = values * value_bytes + options.gap;
+      : heads_(heads), values_(values), type_(std::move(type)) {
+    const size_t head = row_bytes_of(type_, values) + options.gap;
     stride = options.heads_first ? head : heads * head;
     head_stride = options.heads_first ? rows * head : head;
     buffer_ = std::make_unique<GuardedBuffer>(
@@ -29,18 +30,16 @@ class Placed {
     buffer_->fill(unused);
   }
 
-  /// Where a value is; `index`: in [rows][heads][values].
+  /// Where a value is, or a block begins; `index`: in [rows][heads][values].
   [[nodiscard]] uint8_t* at(size_t index) const {
     const size_t head = index / values_ % heads_;
     const size_t row = index / values_ / heads_;
-    return buffer_->data() + row * stride + head * head_stride + index % values_ * value_bytes_;
+    return buffer_->data() + row * stride + head * head_stride +
+           row_bytes_of(type_, index % values_);
   }
 
-  void put(const std::vector<float>& values, const std::string& type) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      const uint32_t bits = float_bits(type, values[i]);
-      std::memcpy(at(i), &bits, value_bytes_);
-    }
+  void put(const std::vector<float>& values) {
+    for (size_t i = 0; i < values.size(); i += values_) put_row(type_, &values[i], values_, at(i));
   }
 
   /// Takes the values out; nothing else may have been written.
@@ -62,7 +61,8 @@ class Placed {
   size_t stride, head_stride;
 
  private:
-  size_t heads_, values_, value_bytes_;
+  size_t heads_, values_;
+  std::string type_;
   std::unique_ptr<GuardedBuffer> buffer_;
 };
 
@@ -77,6 +77,10 @@ AttentionPlan make_plan(const tw_attention& attention, const char* isa) {
   tw_attention_plan* plan = nullptr;
   tilewright::check(tw_attention_create(&device, &attention, &plan));
   return AttentionPlan(plan);
+}
+
+tw_type type_of(const std::string& type) {
+  return type == "q8_0" ? TW_TYPE_Q8_0 : type == "f16" ? TW_F16 : TW_F32;
 }
 
 tw_attention shape_of(size_t heads, size_t kv_heads, size_t key_size, size_t value_size) {
@@ -137,19 +141,20 @@ std::vector<std::string> attention_isas(size_t key_size, size_t value_size) {
 
 std::vector<float> run_attention(const Attention& in, const AttentionOptions& options) {
   tw_attention attention = shape_of(in.heads, in.kv_heads, in.key_size, in.value_size);
+  attention.key_type = type_of(in.key_type);
+  attention.value_type = type_of(in.value_type);
   attention.printer = options.printer;
   const AttentionPlan plan = make_plan(attention, options.isa);
-  Placed q("q", in.queries, in.heads, in.key_size, 4, options);
-  Placed k("k", in.positions, in.kv_heads, in.key_size, 2, options);
-  Placed v("v", in.positions, in.kv_heads, in.value_size, 2, options);
-  Placed out("out", in.queries, in.heads, in.value_size, 4, options);
+  Placed q("q", in.queries, in.heads, in.key_size, "f32", options);
+  Placed k("k", in.positions, in.kv_heads, in.key_size, in.key_type, options);
+  Placed v("v", in.positions, in.kv_heads, in.value_size, in.value_type, options);
+  Placed out("out", in.queries, in.heads, in.value_size, "f32", options);
   AttentionOptions rows_first = options;
   rows_first.heads_first = true;
-  Placed mask("mask", in.queries, in.mask_heads, in.positions, bytes_of_float(in.mask_type),
-              rows_first);
-  q.put(in.q, "f32");
-  k.put(in.k, "f16");
-  v.put(in.v, "f16");
+  Placed mask("mask", in.queries, in.mask_heads, in.positions, in.mask_type, rows_first);
+  q.put(in.q);
+  k.put(in.k);
+  v.put(in.v);
   // Its reference has the heads outside.
   for (size_t i = 0; i < in.mask.size(); ++i) {
     const size_t head = i / in.positions / in.queries;
@@ -176,7 +181,7 @@ std::vector<float> run_attention(const Attention& in, const AttentionOptions& op
   args.out_head_stride = out.head_stride;
   if (!in.mask.empty()) {
     args.mask = mask.data();
-    args.mask_type = in.mask_type == "f16" ? TW_F16 : TW_F32;
+    args.mask_type = type_of(in.mask_type);
     args.mask_stride = mask.stride;
     args.mask_head_stride = in.mask_heads == 1 ? 0 : mask.head_stride;
   }

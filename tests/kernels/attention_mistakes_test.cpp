@@ -75,7 +75,25 @@ TEST_F(AttentionMistakes, InPlans) {
   EXPECT_EQ(create(wrong), "tw_attention_create: attention.value_size is 0; at least 1 is legal");
   wrong = shape;
   wrong.key_type = TW_BF16;
-  EXPECT_EQ(create(wrong), "tw_attention_create: attention.key_type is 3; TW_F16 is legal");
+  EXPECT_EQ(create(wrong),
+            "tw_attention_create: attention.key_type is 3; TW_F16 and TW_TYPE_Q8_0 are legal");
+  wrong = shape;
+  wrong.value_type = TW_S8;
+  EXPECT_EQ(create(wrong),
+            "tw_attention_create: attention.value_type is 5; TW_F16 and TW_TYPE_Q8_0 are legal");
+  wrong = shape;
+  wrong.key_type = TW_TYPE_Q8_0;
+  EXPECT_EQ(create(wrong), "");
+  wrong.key_size = 48;
+  EXPECT_EQ(create(wrong),
+            "tw_attention_create: attention.key_size is 48; multiples of 32 are legal with "
+            "TW_TYPE_Q8_0");
+  wrong = shape;
+  wrong.value_type = TW_TYPE_Q8_0;
+  wrong.value_size = 80;
+  EXPECT_EQ(create(wrong),
+            "tw_attention_create: attention.value_size is 80; multiples of 32 are legal with "
+            "TW_TYPE_Q8_0");
   wrong = shape;
   wrong.printer = "hand";
   EXPECT_EQ(create(wrong), "tw_attention_create: device runs no such kernels of hand");

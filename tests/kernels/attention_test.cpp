@@ -16,9 +16,9 @@ namespace {
 
 constexpr const char* printers[] = {"intrinsics", "assembly"};
 
+/// `in`: what else there is.
 Attention shape(size_t queries, size_t positions, size_t heads, size_t kv_heads, size_t key_size,
-                size_t value_size) {
-  Attention in;
+                size_t value_size, Attention in = {}) {
   in.queries = queries;
   in.positions = positions;
   in.heads = heads;
@@ -75,6 +75,34 @@ TEST(Attention, SizesOfHeads) {
   for (const size_t size : {1, 4, 7, 8, 16, 40, 80, 96, 112, 128, 192, 256}) {
     expect_right(shape(2, 70, 3, 1, size, size));
     expect_right(shape(1, 70, 3, 1, size, size == 192 ? 128 : 2 * size));
+  }
+}
+
+/// Blocks of codes in K, in V, or in both, at any address.
+TEST(Attention, BlocksOfCodes) {
+  const char* const types[][2] = {{"q8_0", "q8_0"}, {"q8_0", "f16"}, {"f16", "q8_0"}};
+  size_t number = 0;
+  for (const auto& [key_type, value_type] : types) {
+    for (const size_t size : {32, 64, 96, 128, 256}) {
+      for (const size_t queries : {1, 7, 33}) {
+        for (const size_t positions : {1, 5, 64, 130}) {
+          const size_t kv_heads = 1 + number % 2, group = 1 + number % 4;
+          Attention in;
+          in.key_type = key_type;
+          in.value_type = value_type;
+          in = shape(queries, positions, group * kv_heads, kv_heads, size,
+                     number % 3 == 0 ? 320 - size : size, in);
+          if (number % 2 == 0) fill_mask(in, 1, static_cast<uint32_t>(number));
+          expect_right(in, [&](AttentionOptions& options) {
+            options.flush = number % 2 == 0 ? Flush::end : Flush::start;
+            options.gap = number % 4 == 0 ? 0 : 3;
+            options.heads_first = number % 4 == 2;
+            options.threads = 1 + number % 3;
+          });
+          ++number;
+        }
+      }
+    }
   }
 }
 
@@ -167,10 +195,13 @@ TEST(Attention, NumbersThatAreNone) {
 
 TEST(Attention, IntrinsicsAndAssemblyGiveTheSameBits) {
   int pairs = 0;
+  Attention codes;
+  codes.key_type = codes.value_type = "q8_0";
   for (const std::string& isa : attention_isas(80, 96)) {
     if (isa == "scalar") continue;
-    for (const size_t positions : {3, 64, 150}) {
-      Attention in = shape(7, positions, 8, 2, 80, 96);
+    for (const size_t positions : {3, 64, 150, 151}) {
+      Attention in = positions < 151 ? shape(7, positions, 8, 2, 80, 96)
+                                     : shape(7, positions, 8, 2, 64, 96, codes);
       if (positions != 64) fill_mask(in, 1, 9);
       in.scale = 3;
       AttentionOptions options;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/half_reference.h"
+#include "reference/rows_reference.h"
 
 namespace tw::test {
 
@@ -17,9 +17,10 @@ struct Attention {
   size_t queries = 1, positions = 1;
   size_t heads = 1, kv_heads = 1;
   size_t key_size = 64, value_size = 64;
+  std::string key_type = "f16", value_type = "f16";  ///< or "q8_0"
   std::string mask_type = "f16";
   std::vector<float> q;      ///< [queries][heads][key_size]
-  std::vector<float> k;      ///< [positions][kv_heads][key_size], values of f16
+  std::vector<float> k;      ///< [positions][kv_heads][key_size], values of its type
   std::vector<float> v;      ///< [positions][kv_heads][value_size], likewise
   std::vector<float> mask;   ///< [mask_heads][queries][positions], values of its type; or none
   size_t mask_heads = 1;     ///< 1 or heads
@@ -118,13 +119,12 @@ inline void fill_attention(Attention& in, uint32_t seed) {
   std::mt19937 random(seed);
   const auto fill = [&](std::vector<float>& values, size_t count, const std::string& type) {
     values.resize(count);
-    for (float& x : values) {
-      x = rounded_to(type, static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 1000);
-    }
+    for (float& x : values) x = static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 1000;
+    round_rows(type, values);
   };
   fill(in.q, in.queries * in.heads * in.key_size, "f32");
-  fill(in.k, in.positions * in.kv_heads * in.key_size, "f16");
-  fill(in.v, in.positions * in.kv_heads * in.value_size, "f16");
+  fill(in.k, in.positions * in.kv_heads * in.key_size, in.key_type);
+  fill(in.v, in.positions * in.kv_heads * in.value_size, in.value_type);
   in.scale = 2 / std::sqrt(static_cast<float>(in.key_size));
 }
 

@@ -52,7 +52,8 @@ TEST_F(AttentionReader, MistakesSayWhereAndWhatIsLegal) {
   EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}",
                   "family: attention_f32_f32_bf16\nlhs: {format: f32}\nrhs: {format: bf16}\n"
                   "dst: f32\nkernels:\n"),
-            "s.yaml:6:11: no attention of f32 to bf16 makes f32: of f32 to f16 to f32 there is");
+            "s.yaml:6:11: no attention of f32 to bf16 makes f32: of f32 to f16 or "
+            "qsi8c32 to f32 there is");
   EXPECT_EQ(error("isa: avx2, stage: scores, tile: {m: 1, n: 4}, taps: 3x3"),
             "s.yaml:6:52: unknown key 'taps'; known keys: isa, stage, tile, print, spills");
 }

@@ -10,7 +10,8 @@
  *   a barrier, where work.merges is not 0
  *   tw_attention_merge(plan, &args, merge);             likewise
  *
- * q and outputs are f32, and so are all sums. Weights are exact to a few units in the last place;
+ * q and outputs are f32, and so are all sums. K and V become f32 exactly, codes times their block's
+ * scale, too: q is not rounded for them. Weights are exact to a few units in the last place;
  * one that is less than e^-88 of its row's largest is 0. Products are summed up in an order of the
  * kernels' own, so that outputs of two ISAs may differ, and where positions are divided among
  * threads (one query, less heads than threads) those of two numbers of threads. A row of which all
@@ -29,7 +30,7 @@ typedef struct tw_attention {
   size_t size;                  /* sizeof(tw_attention) */
   size_t heads, kv_heads;       /* of q and outputs, a multiple of those of K and V */
   size_t key_size, value_size;  /* values of a head, of q and K, and of V and outputs */
-  tw_type key_type, value_type; /* TW_F16 */
+  tw_type key_type, value_type; /* TW_F16, or TW_TYPE_Q8_0 (sizes: multiples of 32) */
   const char* printer; /* only kernels of this one, "assembly" or "intrinsics"; null: choose */
 } tw_attention;
 

@@ -46,10 +46,12 @@ typedef enum tw_type {
   TW_S32,
   TW_S8,
   TW_U8,
-  TW_S4,  /* of weights only: two to a byte */
-  TW_S2,  /* likewise four */
-  TW_S1,  /* likewise eight */
-  TW_E8M0 /* of scales: 2^(byte - 127) */
+  TW_S4,       /* of weights only: two to a byte */
+  TW_S2,       /* likewise four */
+  TW_S1,       /* likewise eight */
+  TW_E8M0,     /* of scales: 2^(byte - 127) */
+  TW_TYPE_Q8_0 /* of an attention's K and V: blocks of 32 values, each a scale of f16 and 32 int8_t,
+                  as TW_Q8_0 has them */
 } tw_type;
 
 /* Types of the scales that blocks of weights have. */
@@ -216,9 +218,9 @@ typedef struct tw_depthwise_kernel {
  * (-FLT_MAX) and a sum of 0. */
 typedef enum tw_attention_stage {
   /* dst[row][position] = sum over k values of lhs[row] (f32) * rhs[position], where rhs_stride is
-   * bytes from position to position. n positions, of which none beyond is read; rows of dst are
-   * written up to the next multiple of tile_n. rhs_prefetch: from a position to one that is
-   * prefetched, in bytes, in either direction; 0: none. */
+   * bytes from position to position; of blocks, whole ones. n positions, of which none beyond is
+   * read; rows of dst are written up to the next multiple of tile_n. rhs_prefetch: from a position
+   * to one that is prefetched, in bytes, in either direction; 0: none. */
   TW_ATTENTION_SCORES = 1,
   /* dst[row] are a state and n scores, which become weights: exp(score + slope * mask - largest of
    * the row so far). Whole vectors: behind n scores stand others, -infinity. lhs: rows of the mask,
@@ -232,7 +234,7 @@ typedef enum tw_attention_stage {
 
 typedef struct tw_attention_kernel {
   tw_attention_stage stage;
-  tw_kernel kernel; /* rhs->type: what K and V hold */
+  tw_kernel kernel; /* rhs->type: what K and V hold; with rhs->block it is blocks of that */
 } tw_attention_kernel;
 
 /* A packer has a row for each layout that it can be told to pack into. */
