@@ -56,20 +56,31 @@ struct Plan {
   std::atomic<bool> is_logged{false};
 };
 
+/// Of K or V; none: not ours.
+tw_type type_of(const Tensor& positions) {
+  const WeightType* type = weight_type(positions.type);
+  if (type == nullptr || positions.nb[0] != type->block_bytes) return TW_TYPE_NONE;
+  return type->number == type_f16    ? TW_F16
+         : type->number == type_q8_0 ? TW_TYPE_Q8_0
+                                     : TW_TYPE_NONE;
+}
+
 /// Kept for the life of the process. Its plan is null where nothing here runs such heads.
 Plan& find_plan(const Tensor& op) {
   static std::mutex mutex;
-  static std::map<std::tuple<size_t, size_t, size_t, size_t>, Plan> known;
+  using Key = std::tuple<size_t, size_t, size_t, size_t, tw_type, tw_type>;
+  static std::map<Key, Plan> known;
   const Sources in = sources_of(op);
   auto shape = tilewright::sized<tw_attention>();
   shape.heads = extent(in.q, 2);
   shape.kv_heads = extent(in.k, 2);
   shape.key_size = extent(in.q, 0);
   shape.value_size = extent(in.v, 0);
-  shape.key_type = shape.value_type = TW_F16;
+  shape.key_type = type_of(in.k);
+  shape.value_type = type_of(in.v);
   const std::lock_guard lock(mutex);
-  const auto [at, is_new] =
-      known.try_emplace({shape.heads, shape.kv_heads, shape.key_size, shape.value_size});
+  const auto [at, is_new] = known.try_emplace({shape.heads, shape.kv_heads, shape.key_size,
+                                               shape.value_size, shape.key_type, shape.value_type});
   if (is_new) {
     tw_attention_plan* plan = nullptr;
     tw_attention_create(&this_device(), &shape, &plan);
@@ -101,7 +112,7 @@ bool has_type(const Tensor& tensor, TensorType type, size_t bytes) {
 
 bool has_known_types(const Sources& in, const Tensor& op) {
   return has_type(in.q, type_f32, sizeof(float)) && has_type(op, type_f32, sizeof(float)) &&
-         has_type(in.k, type_f16, sizeof(uint16_t)) && has_type(in.v, type_f16, sizeof(uint16_t));
+         type_of(in.k) != TW_TYPE_NONE && type_of(in.v) != TW_TYPE_NONE;
 }
 
 bool has_known_shapes(const Sources& in, const Tensor& op) {

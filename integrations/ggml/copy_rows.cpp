@@ -1,7 +1,9 @@
-// SET_ROWS, GET_ROWS of floats, CPY and CONT: rows of floats to rows of floats or of halves.
+// SET_ROWS, GET_ROWS of floats, CPY and CONT: rows of floats to rows of floats, of halves or of
+// blocks of Q8_0.
 #include <stdexcept>
 
 #include "integrations/ggml/message.h"
+#include "integrations/ggml/packing.h"
 #include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/rows.h"
 #include "integrations/ggml/symbols.h"
@@ -25,14 +27,27 @@ ToHalves* to_halves() {
   return found;
 }
 
+using ToBlocks = void(const float* values, void* blocks, int64_t count);
+
+/// Its CPU backend's own, too: how that rounds depends on the processor.
+ToBlocks* to_blocks() {
+  static ToBlocks* const found = find_function<ToBlocks>("quantize_row_q8_0");
+  return found;
+}
+
 bool takes_floats(const Tensor& to) {
   if (to.type == type_f32) return to.nb[0] == sizeof(float);
-  return to.type == type_f16 && to.nb[0] == sizeof(uint16_t) && to_halves() != nullptr;
+  if (to.type == type_f16) return to.nb[0] == sizeof(uint16_t) && to_halves() != nullptr;
+  if (to.type != type_q8_0) return false;
+  const WeightType& type = *weight_type(type_q8_0);
+  return to.nb[0] == type.block_bytes && extent(to, 0) % type.block == 0 && to_blocks() != nullptr;
 }
 
 void copy(const float* from, const Tensor& to, const RowAt& at) {
   if (to.type == type_f16) {
     to_halves()(from, row_in<uint16_t>(to, at), to.ne[0]);
+  } else if (to.type == type_q8_0) {
+    to_blocks()(from, row_in<void>(to, at), to.ne[0]);
   } else {
     std::memcpy(row_in<float>(to, at), from, extent(to, 0) * sizeof(float));
   }

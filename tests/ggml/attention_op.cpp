@@ -22,14 +22,13 @@ OwnTensor make_heads(int32_t type, const Extents& extents) {
   return made;
 }
 
+const char* name_of(int32_t type) {
+  return type == type_q8_0 ? "q8_0" : type == type_f16 ? "f16" : "f32";
+}
+
 void set_values(OwnTensor& tensor, size_t batch, const std::vector<float>& values) {
-  uint8_t* at = &tensor.bytes[batch * tensor.tensor.nb[3]];
-  for (const float value : values) {
-    const bool is_half = tensor.tensor.type == type_f16;
-    const uint32_t bits = test::float_bits(is_half ? "f16" : "f32", value);
-    std::memcpy(at, &bits, tensor.tensor.nb[0]);
-    at += tensor.tensor.nb[0];
-  }
+  const char* type = name_of(tensor.tensor.type);
+  test::put_row(type, values.data(), values.size(), &tensor.bytes[batch * tensor.tensor.nb[3]]);
 }
 
 void set_mask(OwnTensor& mask, size_t batch, const test::Attention& in) {
@@ -51,6 +50,8 @@ test::Attention random_batch(const AttentionShape& shape, size_t number) {
   in.kv_heads = shape.kv_heads;
   in.key_size = shape.key_size;
   in.value_size = shape.value_size;
+  in.key_type = name_of(shape.key_type);
+  in.value_type = name_of(shape.value_type);
   in.softcap = shape.softcap;
   in.max_bias = shape.max_bias;
   fill_attention(in, static_cast<uint32_t>(number));
@@ -67,8 +68,9 @@ test::Attention random_batch(const AttentionShape& shape, size_t number) {
 
 AttentionOp::AttentionOp(const AttentionShape& shape)
     : q(make_heads(type_f32, {shape.key_size, shape.heads, shape.queries, shape.batches})),
-      k(make_heads(type_f16, {shape.key_size, shape.kv_heads, shape.positions, shape.kv_batches})),
-      v(make_heads(type_f16,
+      k(make_heads(shape.key_type,
+                   {shape.key_size, shape.kv_heads, shape.positions, shape.kv_batches})),
+      v(make_heads(shape.value_type,
                    {shape.value_size, shape.kv_heads, shape.positions, shape.kv_batches})),
       mask(make_tensor(type_f16, {shape.positions, shape.queries + kMoreMaskRows, shape.mask_heads,
                                   std::max<size_t>(1, shape.mask_batches)})),

@@ -12,6 +12,7 @@ struct AttentionShape {
   size_t queries = 1, positions = 1;
   size_t heads = 1, kv_heads = 1;
   size_t key_size = 32, value_size = 32;
+  int32_t key_type = type_f16, value_type = type_f16;
   size_t batches = 1, kv_batches = 1;
   size_t mask_batches = 1;  ///< 0: no mask
   size_t mask_heads = 1;

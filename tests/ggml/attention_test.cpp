@@ -42,6 +42,20 @@ TEST(Attend, QueriesPositionsAndHeads) {
   }
 }
 
+TEST(Attend, BlocksOfCodes) {
+  const int32_t types[][2] = {{type_q8_0, type_q8_0}, {type_q8_0, type_f16}, {type_f16, type_q8_0}};
+  for (const auto& [key_type, value_type] : types) {
+    for (const size_t queries : {1, 9}) {
+      AttentionShape shape = {queries, 530, 6, 3, 64, 96};
+      shape.key_type = key_type;
+      shape.value_type = value_type;
+      shape.batches = 2;
+      shape.kv_batches = queries == 1 ? 1 : 2;
+      expect_right(shape);
+    }
+  }
+}
+
 // With five threads, each batch has two for the positions of its one head of K and V.
 TEST(Attend, BatchesThatShareKeysAndMasks) {
   for (const size_t kv_batches : {1, 2, 4}) {
@@ -87,11 +101,12 @@ struct Change {
 
 TEST(CanAttend, NothingElse) {
   const Change changes[] = {
-      {"K of another type", [](AttentionOp& a) { a.k.tensor.type = type_q8_0; }},
+      {"K of another type", [](AttentionOp& a) { a.k.tensor.type = type_q4_0; }},
       {"V of another type", [](AttentionOp& a) { a.v.tensor.type = type_bf16; }},
       {"queries of another type", [](AttentionOp& a) { a.q.tensor.type = type_f16; }},
       {"outputs of another type", [](AttentionOp& a) { a.op.type = type_f16; }},
       {"a mask of another type", [](AttentionOp& a) { a.mask.tensor.type = type_f32; }},
+      {"K of blocks, its values apart", [](AttentionOp& a) { a.k.tensor.type = type_q8_0; }},
       {"K's values apart", [](AttentionOp& a) { a.k.tensor.nb[0] = 4; }},
       {"V's values apart", [](AttentionOp& a) { a.v.tensor.nb[0] = 4; }},
       {"queries' values apart", [](AttentionOp& a) { a.q.tensor.nb[0] = 8; }},

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ggml/tensors.h"
-#include "reference/half_reference.h"
+#include "reference/rows_reference.h"
 #include "support/guarded_buffer.h"
 
 namespace tw::ggml {
@@ -135,6 +135,11 @@ HOST const char* ggml_glu_op_name(int32_t op) {
 }
 HOST void ggml_fp32_to_fp16_row(const float* values, uint16_t* halves, int64_t count) {
   std::transform(values, values + count, halves, tw::test::half_bits);
+}
+HOST void quantize_row_q8_0(const float* values, void* blocks, int64_t count) {
+  std::vector<float> rounded(values, values + count);
+  tw::test::round_rows("q8_0", rounded);
+  tw::test::put_row("q8_0", rounded.data(), rounded.size(), static_cast<uint8_t*>(blocks));
 }
 HOST const char* ggml_type_name(int32_t type) {
   static std::string name;

@@ -12,7 +12,7 @@
 #include "ggml/host.h"
 #include "ggml/tensors.h"
 #include "integrations/ggml/rows.h"
-#include "reference/half_reference.h"
+#include "reference/rows_reference.h"
 
 extern "C" const char* ggml_op_name(int32_t op);
 
@@ -205,6 +205,40 @@ TEST_F(RowOperations, RowsAreSetByTheirNumbers) {
   EXPECT_THROW(compute(op, 2), std::out_of_range);
 }
 
+/// Writes a row of blocks as the host does.
+void put_blocks(const Tensor& floats, size_t row, uint8_t* at) {
+  const auto* values = row_in<const float>(floats, row_at(floats, row));
+  std::vector<float> rounded(values, values + extent(floats, 0));
+  test::round_rows("q8_0", rounded);
+  test::put_row("q8_0", rounded.data(), rounded.size(), at);
+}
+
+TEST_F(RowOperations, RowsAreSetAndCopiedAsBlocks) {
+  OwnTensor rows = floats({64, 30, 2, 1}), numbers = make_tensor(type_i32, {30, 1, 1, 1});
+  const auto target = [](size_t row) { return (row * 7 + 3) % 31; };
+  for (size_t i = 0; i < 30; ++i) {
+    reinterpret_cast<int32_t*>(numbers.bytes.data())[i] = static_cast<int32_t>(target(i));
+  }
+  for (const int threads : {1, 3}) {
+    OwnTensor cache = make_tensor(type_q8_0, {64, 31, 2, 1});
+    OwnTensor copies = make_tensor(type_q8_0, {64, 30, 2, 1});
+    Bytes wanted = cache.bytes, wanted_copies = copies.bytes;
+    for (size_t row = 0; row < 60; ++row) {
+      put_blocks(rows.tensor, row, &wanted[(row / 30 * 31 + target(row % 30)) * 68]);
+      put_blocks(rows.tensor, row, &wanted_copies[row * 68]);
+    }
+    compute(make_op(kSetRowsNumber, cache, {&rows.tensor, &numbers.tensor}), threads);
+    compute(make_op(kCpyNumber, copies, {&rows.tensor}), threads);
+    EXPECT_EQ(cache.bytes, wanted);
+    EXPECT_EQ(copies.bytes, wanted_copies);
+  }
+  OwnTensor odd = floats({48, 3, 1, 1});
+  Tensor op = make_op(kCpyNumber, odd, {&odd.tensor});
+  op.type = type_q8_0;
+  op.nb[0] = 34;
+  EXPECT_EQ(covering_row_operation(op), nullptr) << "half a block";
+}
+
 TEST_F(RowOperations, RowsAreLookedUpAndCopied) {
   OwnTensor rows = floats({48, 9, 1, 1}), numbers = positions({8, 0, 3, 3});
   const OwnTensor found = make_tensor(type_f32, {48, 4, 1, 1});
@@ -259,6 +293,10 @@ TEST_F(RowOperations, NothingElseIsCovered) {
       refuses(kRopeNumber, {&in.tensor, &numbers.tensor}, [](Tensor& op) { set_float(op, 7, 1); }));
   EXPECT_TRUE(refuses(kContNumber, {&in.tensor}, source(0, &half)));
   EXPECT_TRUE(refuses(kCpyNumber, {&in.tensor}, [](Tensor& op) { op.type = type_q8_0; }));
+  EXPECT_TRUE(refuses(kCpyNumber, {&in.tensor}, [](Tensor& op) {
+    op.type = type_q4_0;
+    op.nb[0] = 18;
+  }));
 }
 
 }  // namespace
