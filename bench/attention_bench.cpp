@@ -15,16 +15,29 @@ namespace {
 struct Shape {
   const char* name;
   size_t queries, positions, heads, kv_heads, head_size;
+  tw_type type = TW_F16;  ///< of K and V
   [[nodiscard]] double macs() const {
     return 2.0 * static_cast<double>(queries * positions * heads * head_size);
   }
+  /// Of a head's values in a row of K or V.
+  [[nodiscard]] size_t row_bytes() const {
+    return type == TW_TYPE_Q8_0 ? head_size / 32 * 34 : head_size * 2;
+  }
   /// Of K and V.
-  [[nodiscard]] size_t cache_bytes() const { return 4 * positions * kv_heads * head_size; }
+  [[nodiscard]] size_t cache_bytes() const { return 2 * positions * kv_heads * row_bytes(); }
+  [[nodiscard]] const char* type_name() const { return type == TW_TYPE_Q8_0 ? "q8_0" : "f16"; }
 };
 constexpr Shape shapes[] = {
-    {"one query", 1, 2048, 16, 16, 64}, {"one query", 1, 2048, 16, 16, 128},
-    {"one query", 1, 2048, 32, 8, 64},  {"one query", 1, 2048, 32, 8, 128},
-    {"prompt", 512, 512, 16, 16, 64},   {"prompt", 512, 512, 32, 8, 128},
+    {"one query", 1, 2048, 16, 16, 64},
+    {"one query", 1, 2048, 16, 16, 128},
+    {"one query", 1, 2048, 32, 8, 64},
+    {"one query", 1, 2048, 32, 8, 128},
+    {"one query", 1, 2048, 16, 16, 128, TW_TYPE_Q8_0},
+    {"one query", 1, 2048, 32, 8, 64, TW_TYPE_Q8_0},
+    {"one query", 1, 2048, 32, 8, 128, TW_TYPE_Q8_0},
+    {"prompt", 512, 512, 16, 16, 64},
+    {"prompt", 512, 512, 32, 8, 128},
+    {"prompt", 512, 512, 32, 8, 128, TW_TYPE_Q8_0},
 };
 
 struct Destroy {
@@ -41,7 +54,7 @@ class Call {
     attention.heads = shape.heads;
     attention.kv_heads = shape.kv_heads;
     attention.key_size = attention.value_size = shape.head_size;
-    attention.key_type = attention.value_type = TW_F16;
+    attention.key_type = attention.value_type = shape.type;
     tw_attention_plan* plan = nullptr;
     require(tw_attention_create(&session.device, &attention, &plan), "plan");
     plan_.reset(plan);
@@ -80,8 +93,8 @@ class Call {
     args_.q_head_stride = args_.out_head_stride = head * sizeof(float);
     args_.q_stride = args_.out_stride = shape_.heads * head * sizeof(float);
     args_.out = out_.data();
-    args_.k_head_stride = args_.v_head_stride = 2 * head;
-    args_.k_stride = args_.v_stride = 2 * head * shape_.kv_heads;
+    args_.k_head_stride = args_.v_head_stride = shape_.row_bytes();
+    args_.k_stride = args_.v_stride = shape_.row_bytes() * shape_.kv_heads;
     args_.scale = 0.125F;
   }
 
@@ -103,12 +116,15 @@ void run_shape(benchmark::State& state, const Session& session, const Shape& sha
   for (auto _ : state) state.SetIterationTime(race.round());
   const auto group = static_cast<double>(shape.heads / shape.kv_heads);
   const double rate = race.samples(0).best_rate();
-  const double limit = race.limit(group * static_cast<double>(shape.queries), 2);
-  state.SetLabel(fmt::format("{}|{}|{}|{} of {}|{}", shape.name, shape.positions, shape.head_size,
-                             shape.heads, shape.kv_heads, call.kernel().isa));
+  const double value_bytes =
+      static_cast<double>(shape.row_bytes()) / static_cast<double>(shape.head_size);
+  const double limit = race.limit(group * static_cast<double>(shape.queries), value_bytes);
+  state.SetLabel(fmt::format("{}|{}|{}|{} of {}|{}|{}", shape.name, shape.positions,
+                             shape.head_size, shape.heads, shape.kv_heads, shape.type_name(),
+                             call.kernel().isa));
   state.counters["rate"] = rate;
   state.counters["median"] = race.samples(0).median_rate();
-  if (streams) state.counters["gbs"] = rate / group * 2;
+  if (streams) state.counters["gbs"] = rate / group * value_bytes;
   if (limit <= 0) return;
   state.counters["limit"] = limit;
   state.counters["share"] = 100 * rate / limit;
@@ -119,8 +135,8 @@ void run_shape(benchmark::State& state, const Session& session, const Shape& sha
 void register_attention(const Session& session) {
   for (const Shape& shape : shapes) {
     benchmark::RegisterBenchmark(
-        fmt::format("attention/{}/{}x{}of{}", shape.queries, shape.head_size, shape.heads,
-                    shape.kv_heads)
+        fmt::format("attention/{}/{}x{}of{}/{}", shape.queries, shape.head_size, shape.heads,
+                    shape.kv_heads, shape.type_name())
             .c_str(),
         [&session, &shape](benchmark::State& state) { run_shape(state, session, shape); })
         ->UseManualTime()
@@ -130,12 +146,13 @@ void register_attention(const Session& session) {
 
 Table attention_table() {
   return {"attention",
-          "Attention, K and V of f16, GMAC/s (no masks: all positions count). One query: caches "
+          "Attention, GMAC/s (no masks: all positions count). One query: caches "
           "from memory; the limit is\nreading those, or multiplying. Prompts: multiplying.",
           {{"what", "", 9},
            {"positions", "", 9},
            {"head size", "", 9},
            {"heads", "", 8},
+           {"K and V", "", 7},
            {"ISA", "", 8},
            {"best", "rate"},
            {"median", "median"},
