@@ -44,6 +44,7 @@ enum TensorType {
 };
 
 /// Of a tensor's flags.
+inline constexpr int32_t flag_input = 1;
 inline constexpr int32_t flag_compute = 16;
 
 struct Buffer;

@@ -187,12 +187,21 @@ bool is_ours(const Tensor& weights) {
   return weights.buffer != nullptr && weights.buffer->type == plugin.buffer_type;
 }
 
+/// A small matrix that the host makes for each graph, such as the one by which it turns heads
+/// before they are rounded to a cache's blocks. It is packed for every call, which costs less than
+/// handing the graph to another backend and back.
+bool is_small_input(const Tensor& matrix) {
+  constexpr int64_t kMost = 256;  // values of a head
+  return matrix.type == type_f32 && (matrix.flags & flag_input) != 0 && matrix.ne[0] <= kMost &&
+         matrix.ne[1] <= kMost && matrices_of(matrix) == 1;
+}
+
 /// Weights in our buffers are served whatever they are. Before they are anywhere, llama.cpp
 /// asks with a buffer of no size: what ggml does as well is left to it.
 bool takes_weights(const Tensor& weights) {
   if (weights.view_src != nullptr) return false;
   if (is_ours(weights) && weights.extra != nullptr) return true;
-  if (!is_ours(weights) && !plugin.is_test) return false;
+  if (!is_ours(weights) && !is_small_input(weights) && !plugin.is_test) return false;
   const Packing* packing = packing_of(weights);
   return packing != nullptr && (plugin.is_test || is_worth_it(*packing));
 }

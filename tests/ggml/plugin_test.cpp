@@ -153,6 +153,34 @@ TEST_F(Plugin, TakesWeightsThatItIsFasterWith) {
 }
 
 /// Tables that nothing multiplies by would only be moved out of a mapped file.
+TEST_F(Plugin, MultipliesBySmallMatricesThatTheHostMakes) {
+  std::mt19937 random(6);
+  Registration* made = ggml_backend_init();
+  Device* device = made->device(made, 0);
+  OwnTensor matrix = random_floats(random, {64, 64, 1, 1});
+  OwnTensor input = random_floats(random, {64, 9, 3, 1});
+  const OwnTensor output = make_tensor(type_f32, {64, 9, 3, 1});
+  Tensor op = make_op(output.tensor, &matrix.tensor, &input.tensor);
+  const auto takes = [&] { return device->functions.supports_op(device, &op); };
+  EXPECT_FALSE(takes()) << "weights that are in no buffer";
+  matrix.tensor.flags = flag_input;
+  EXPECT_TRUE(takes());
+  Backend* backend = device->functions.make_backend(device, nullptr);
+  std::vector<Tensor*> graph = {&op};
+  ASSERT_EQ(backend->functions.compute(backend, reinterpret_cast<Graph*>(&graph)), success);
+  backend->functions.free(backend);
+  for (const size_t row : {0, 8, 26}) {
+    for (const size_t column : {0, 63}) {
+      const Expected want = expected(matrix, column, row_of(input, row));
+      EXPECT_NEAR(float_at(op, column, row % 9, row / 9, 0), want.sum, want.error);
+    }
+  }
+  OwnTensor large = random_floats(random, {64, 260, 1, 1});
+  large.tensor.flags = flag_input;
+  op = make_op(make_tensor(type_f32, {260, 9, 3, 1}).tensor, &large.tensor, &input.tensor);
+  EXPECT_FALSE(takes()) << "a large one";
+}
+
 TEST_F(Plugin, LooksUpTokensThatOutputsMayBeMultipliedBy) {
   std::mt19937 random(8);
   Registration* made = ggml_backend_init();

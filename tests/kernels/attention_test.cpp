@@ -81,26 +81,25 @@ TEST(Attention, SizesOfHeads) {
 /// Blocks of codes in K, in V, or in both, at any address.
 TEST(Attention, BlocksOfCodes) {
   const char* const types[][2] = {{"q8_0", "q8_0"}, {"q8_0", "f16"}, {"f16", "q8_0"}};
+  constexpr size_t positions[] = {130, 1, 64, 5};
   size_t number = 0;
   for (const auto& [key_type, value_type] : types) {
     for (const size_t size : {32, 64, 96, 128, 256}) {
       for (const size_t queries : {1, 7, 33}) {
-        for (const size_t positions : {1, 5, 64, 130}) {
-          const size_t kv_heads = 1 + number % 2, group = 1 + number % 4;
-          Attention in;
-          in.key_type = key_type;
-          in.value_type = value_type;
-          in = shape(queries, positions, group * kv_heads, kv_heads, size,
-                     number % 3 == 0 ? 320 - size : size, in);
-          if (number % 2 == 0) fill_mask(in, 1, static_cast<uint32_t>(number));
-          expect_right(in, [&](AttentionOptions& options) {
-            options.flush = number % 2 == 0 ? Flush::end : Flush::start;
-            options.gap = number % 4 == 0 ? 0 : 3;
-            options.heads_first = number % 4 == 2;
-            options.threads = 1 + number % 3;
-          });
-          ++number;
-        }
+        const size_t kv_heads = 1 + number % 2, group = 1 + number % 4;
+        Attention in;
+        in.key_type = key_type;
+        in.value_type = value_type;
+        in = shape(queries, positions[number % 4], group * kv_heads, kv_heads, size,
+                   number % 3 == 0 ? 320 - size : size, in);
+        if (number % 2 == 0) fill_mask(in, 1, static_cast<uint32_t>(number));
+        expect_right(in, [&](AttentionOptions& options) {
+          options.flush = number % 3 == 0 ? Flush::start : Flush::end;
+          options.gap = number % 4 == 0 ? 0 : 3;
+          options.heads_first = number % 4 == 2;
+          options.threads = 1 + number % 3;
+        });
+        ++number;
       }
     }
   }
