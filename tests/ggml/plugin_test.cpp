@@ -171,7 +171,7 @@ TEST_F(Plugin, MultipliesBySmallMatricesThatTheHostMakes) {
   backend->functions.free(backend);
   for (const size_t row : {0, 8, 26}) {
     for (const size_t column : {0, 63}) {
-      const Expected want = expected(matrix, column, row_of(input, row));
+      const Expected want = expected(type_f32, row_of(matrix, column), row_of(input, row));
       EXPECT_NEAR(float_at(op, column, row % 9, row / 9, 0), want.sum, want.error);
     }
   }
