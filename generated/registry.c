@@ -4,7 +4,7 @@
 // The registry of the kernels and packers here.
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
-// from   specs/attention_f32_f32_qsi8c32.yaml (f8ec071c1055da14)
+// from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
 // from   specs/dwconv_clamp_f16_f16_f16p.yaml (ff341c82528c4fd0)
 // from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
@@ -66095,7 +66095,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 6,
         .macs_per_cycle = 0.0,
         .content_hash = UINT64_C(0x79af4a206619d8ea),
-        .spills = "unknown",
+        .spills = "none",
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66126,7 +66126,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 17,
         .macs_per_cycle = 0.0,
         .content_hash = UINT64_C(0xa0587df423e4c841),
-        .spills = "unknown",
+        .spills = "none",
         .core = "generic",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66188,7 +66188,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 15,
         .macs_per_cycle = 10.6,
         .content_hash = UINT64_C(0x7992743b8011da3e),
-        .spills = "unknown",
+        .spills = "none",
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66250,7 +66250,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 13,
         .macs_per_cycle = 10.3,
         .content_hash = UINT64_C(0xa8c01571a2b37f99),
-        .spills = "unknown",
+        .spills = "none",
         .core = "zen4",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66312,7 +66312,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 25,
         .macs_per_cycle = 25.6,
         .content_hash = UINT64_C(0x262fee41a6f2bc5d),
-        .spills = "unknown",
+        .spills = "none",
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66374,7 +66374,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 21,
         .macs_per_cycle = 25.6,
         .content_hash = UINT64_C(0xd69d979873c878c1),
-        .spills = "unknown",
+        .spills = "none",
         .core = "zen5",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66436,7 +66436,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 25,
         .macs_per_cycle = 3.4,
         .content_hash = UINT64_C(0x3e7d08bcad56f62b),
-        .spills = "unknown",
+        .spills = "clang",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,
@@ -66498,7 +66498,7 @@ const tw_attention_kernel tw_generated_attention_kernels[] = {
         .vector_registers = 21,
         .macs_per_cycle = 3.0,
         .content_hash = UINT64_C(0xe0e2fbe111737c35),
-        .spills = "unknown",
+        .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
         .tile_m_scalable = 0,

@@ -4,7 +4,7 @@
 // Declarations of the kernels and packers here.
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
-// from   specs/attention_f32_f32_qsi8c32.yaml (f8ec071c1055da14)
+// from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
 // from   specs/dwconv_clamp_f16_f16_f16p.yaml (ff341c82528c4fd0)
 // from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
