@@ -277,13 +277,19 @@ std::vector<Value> Multiplier::negated_sums(const Tile1& t, const std::vector<Pl
   return all;
 }
 
-Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
+Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& sums) {
+  const std::vector<Value> totals = has_high_nibbles(t.v) ? without_factor(t, sums, 1) : sums;
   Rows rows;
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
     const auto first = totals.begin() + r * t.vectors();
     rows.emplace_back(first, first + t.vectors());
   }
   return rows;
+}
+
+bool has_high_nibbles(const Variant& v) {
+  return v.rhs.element == ElementType::i4 && v.rhs.order.pair == NibblePair::depth &&
+         !v.rhs.order.low_unsigned;
 }
 
 bool has_raw_blocks(const Variant& v) {
@@ -318,9 +324,9 @@ std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base
   return {high, t.b.op(OpCode::fmul, {eight, part}, {}, "sums_of_codes", Role::operand)};
 }
 
-std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals) {
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t step) {
   const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
-  for (size_t i = 0; i < totals.size(); i += 2) {
+  for (size_t i = 0; i < totals.size(); i += step) {
     totals[i] = t.b.op(OpCode::fmul, {totals[i], part}, {}, "f", Role::accumulator);
   }
   return totals;

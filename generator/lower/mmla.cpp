@@ -139,7 +139,8 @@ class Mmla : public Multiplier {
 
   Rows arrange(const Tile1& t, const std::vector<Value>& totals) override {
     if (!is_segment(t)) return Multiplier::arrange(t, totals);
-    return in_rows(t, raw_ ? without_factor(t, totals) : totals);
+    const bool has_factor = raw_ || has_high_nibbles(t.v);
+    return in_rows(t, has_factor ? without_factor(t, totals, raw_ ? 2 : 1) : totals);
   }
 
  private:

@@ -97,9 +97,9 @@ static const std::vector<OperandContract>& contracts() {
       {outer, own, i4, true, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
        column, true, false, i8, Contraction::outer},
       // KleidiAI's: signed nibbles, which shifts of bytes tell apart.
-      {dot, kleidiai, i4, false, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
+      {dot, kleidiai, i4, true, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
        depth, false, false, i8, Contraction::dot_depth},
-      {mmla, kleidiai, i4, false, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
+      {mmla, kleidiai, i4, true, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
        depth, false, false, i8, Contraction::mmla},
 
       // Weights of 8 bits.

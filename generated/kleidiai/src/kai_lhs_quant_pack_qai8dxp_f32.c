@@ -12,9 +12,9 @@
 #include "packing.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
-void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args* args);
 void tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai(const tw_pack_args* args);
 void tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai(const tw_pack_args* args);
+void tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai(const tw_pack_args* args);
 void tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai(const tw_pack_args* args);
 
 static inline size_t row_bytes(size_t k) {
@@ -22,9 +22,9 @@ static inline size_t row_bytes(size_t k) {
 }
 
 static const tw_kai_packer packers[] = {
-    {4, 4, 0, tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai},
     {1, 4, 0, tw_lhs_pack_f32_qai8dxp1x4_neon_dotprod_kleidiai},
     {1, 8, 0, tw_lhs_pack_f32_qai8dxp1x8_neon_dotprod_kleidiai},
+    {4, 4, 0, tw_lhs_pack_f32_qai8dxp4x4_neon_dotprod_kleidiai},
     {4, 8, 0, tw_lhs_pack_f32_qai8dxp4x8_neon_i8mm_kleidiai},
 };
 
