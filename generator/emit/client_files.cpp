@@ -77,6 +77,7 @@ std::string panel_bytes_function(const std::string& side, const Layout& layout) 
 }
 
 std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) {
+  if (codes.empty()) return "";
   std::string text = "\nstatic const tw_kai_packer packers[] = {\n";
   for (const ClientCode& code : codes) {
     text += fmt::format("    {{{}, {}, {}, {}}},\n", code.panel, code.kr, code.block, code.symbol);
@@ -88,9 +89,7 @@ std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) 
                     "depth, {});\n"
                     "}}\n",
                     by_blocks ? ", size_t bl" : "",
-                    by_blocks
-                        ? fmt::format("bl == {0} ? {0} : {1}", shortest_block, long_block_step)
-                        : "0");
+                    by_blocks ? fmt::format("bl % {0} == 0 ? {0} : bl", long_block_step) : "0");
 }
 
 std::string list_macro(const std::string& name, const std::vector<std::string>& entries) {

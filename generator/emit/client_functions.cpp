@@ -201,7 +201,8 @@ std::string weights_stride(const Weights& weights) {
   return weights.nibbles ? fmt::format("({} + 1) / 2", values) : values;
 }
 
-ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const Layout& layout) {
+ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const Layout& layout,
+                       bool has_code) {
   std::string body = check_weights(weights, layout) + "  if (n == 0) return;\n" +
                      pack_args("n", "rhs") +
                      fmt::format("  args.source_stride = {};\n", weights_stride(weights)) +
@@ -210,16 +211,18 @@ ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const
   if (weights.nibbles) {
     body += "  if (params->rhs_zero_point == 8) args.flags = TW_PACK_UNSIGNED_NIBBLES;\n";
   }
-  body += fmt::format(
-      "  args.packed_stride = nr * {};\n"
-      "  const tw_packer_fn pack = find(nr, kr / sr{});\n"
-      "  if (pack != NULL) {{\n"
-      "    pack(&args);\n"
-      "  }} else {{\n"
-      "    tw_kai_pack_{}(&args, nr, kr / sr, {});\n"
-      "  }}\n",
-      row_bytes_call(layout), weights.blocks ? ", bl" : "", packer.format->name,
-      weights.rows_of_n ? 1 : 0);
+  body += fmt::format("  args.packed_stride = nr * {};\n", row_bytes_call(layout));
+  const std::string in_plain_c = fmt::format("tw_kai_pack_{}(&args, nr, kr / sr, {});\n",
+                                             packer.format->name, weights.rows_of_n ? 1 : 0);
+  body += has_code ? fmt::format(
+                         "  const tw_packer_fn pack = find(nr, kr / sr{});\n"
+                         "  if (pack != NULL) {{\n"
+                         "    pack(&args);\n"
+                         "  }} else {{\n"
+                         "    {}"
+                         "  }}\n",
+                         weights.blocks ? ", bl" : "", in_plain_c)
+                   : "  " + in_plain_c;
   return {"run", "void", weights_parameters(packer, weights), body};
 }
 
@@ -233,9 +236,8 @@ ClientFunction rhs_offset(const Weights& weights) {
   return {"get_rhs_offset", "size_t", {"size_t n_idx", "size_t rhs_stride"}, body};
 }
 
-Functions rhs_functions(const ClientPacker& packer, const Layout& layout) {
-  const Weights weights = {layout.block != 0, bits(layout.element) == 4,
-                           rows_are_k(*find_source(packer.source, layout))};
+Functions rhs_functions(const ClientPacker& packer, const Layout& layout, bool has_code) {
+  const Weights weights = {layout.block != 0, bits(layout.element) == 4, packer.rows_of_n};
   const std::string stride = "nr * " + row_bytes_call(layout);
   Parameters tail = rhs_shape;
   std::string begin = unused_shape;
@@ -250,7 +252,7 @@ Functions rhs_functions(const ClientPacker& packer, const Layout& layout) {
            check("n_idx % nr == 0") + begin + give(fmt::format("n_idx / nr * ({})", stride))},
           {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, tail),
            begin + give(fmt::format("kai_div_ceil(n, nr) * ({})", stride))},
-          run_rhs(packer, weights, layout)};
+          run_rhs(packer, weights, layout, has_code)};
 }
 
 }  // namespace
@@ -290,8 +292,10 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       run_matmul(kernel, codes)};
 }
 
-std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout) {
-  return packer.side == Side::lhs ? lhs_functions(packer, layout) : rhs_functions(packer, layout);
+std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
+                                             bool has_code) {
+  return packer.side == Side::lhs ? lhs_functions(packer, layout)
+                                  : rhs_functions(packer, layout, has_code);
 }
 
 }  // namespace tw

@@ -29,8 +29,9 @@ struct ClientCode {
 /// `codes`: those of its kernels.
 std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes);
-/// `layout`: of any of the panels that it fills.
-std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout);
+/// `layout`: of any of the panels that it fills; `has_code`: for some there are generated packers.
+std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
+                                             bool has_code);
 
 /// C for the bytes that a row or a column takes in packed panels of such a layout, of k and, with
 /// blocks, of bl.

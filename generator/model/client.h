@@ -25,9 +25,10 @@ struct ClientPacker {
   std::string name;  ///< "rhs_pack_nxk_qsi4cxp_qs4cxs1s0"
   Side side = Side::lhs;
   const Format* format = nullptr;
-  std::string source;  ///< what it reads, as of our packers: "f32", "nxk"
-  std::string params;  ///< of weights: the struct that says what their codes are
-  std::string alias;   ///< another name of that struct; empty: none
+  std::string source;      ///< what it reads, as of our packers: "f32", "nxk"
+  bool rows_of_n = false;  ///< of weights: a row of the source holds one value of k of each column
+  std::string params;      ///< of weights: the struct that says what their codes are
+  std::string alias;       ///< another name of that struct; empty: none
   Where where;
 };
 

@@ -109,7 +109,7 @@ class ClientMaker {
     const Variant* user = nullptr;
     const std::vector<ClientCode> codes = packer_codes(packer, user);
     const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
-    const auto functions = packer_functions(packer, layout);
+    const auto functions = packer_functions(packer, layout, !codes.empty());
     const std::vector<std::string> about = {"KleidiAI's name for packers by panel and kr"};
     add("include/" + client_header(packer), about, print_client_header(packer, functions));
     add_source(packer.name, about,
@@ -117,12 +117,14 @@ class ClientMaker {
     entries_.push_back({client_header(packer), packer.name, "", "", packer.side, functions});
   }
 
-  /// `example` becomes one of the kernels that read what it packs.
+  /// `example` becomes one of the kernels that read what it packs. There may be no packer of
+  /// weights: then plain C serves all panels.
   std::vector<ClientCode> packer_codes(const ClientPacker& packer, const Variant*& example) const {
     std::vector<ClientCode> codes;
     std::vector<std::string> sources;
     for (const Variant* user : users_of(packer, inputs_.variants)) {
       const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
+      if (packer.side == Side::rhs) example = user;
       for (const PackerSource& source : inputs_.packers) {
         const auto& its = source.layouts;
         if (std::find(its.begin(), its.end(), layout) == its.end()) continue;
@@ -133,7 +135,7 @@ class ClientMaker {
                  {layout.panel.fixed, layout.order.kr, block_of_code(layout), source.symbol});
       }
     }
-    if (codes.empty()) {
+    if (example == nullptr) {
       std::sort(sources.begin(), sources.end());
       sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
       throw SpecError(packer.where, unknown_text(fmt::format("source of {}", packer.format->name),

@@ -76,6 +76,12 @@ Variants find_kernels(const YamlNode& node, const Variants& family) {
     }
   }
   if (found.empty()) fail_without_kernel(node, family);
+  for (const Variant* kernel : found) {
+    if (!has_long_blocks(kernel->rhs) || kernel->knobs.unroll_k == shortest_block) continue;
+    node.fail(
+        fmt::format("of long blocks only kernels with unroll_k {0} serve all multiples of {0}",
+                    shortest_block));
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const Variant* a, const Variant* b) { return a->rhs.block < b->rhs.block; });
   return found;
@@ -118,6 +124,19 @@ const Format& read_packed_format(const YamlNode& node, Side side, const Variants
   node.fail(unknown_text("format that is packed as KleidiAI does", node.text(), known));
 }
 
+/// Weights come in rows, whose scales are elsewhere.
+const Source& read_rows(const YamlNode& node) {
+  std::vector<std::string> known;
+  for (const Source& source : sources()) {
+    if (block_of(source) != 0 || source.zero_codes) continue;
+    if (source.name == node.text()) return source;
+    known.emplace_back(source.name);
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  node.fail(unknown_text("source of weights", node.text(), known));
+}
+
 ClientPacker read_packer(const YamlNode& node, const Variants& variants,
                          std::set<std::string>& taken) {
   ClientPacker packer;
@@ -134,6 +153,7 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   packer.format = &read_packed_format(format, packer.side, variants);
   packer.source = node.at("from").text();
   packer.where = node.at("from").where();
+  if (packer.side == Side::rhs) packer.rows_of_n = rows_are_k(read_rows(node.at("from")));
   return packer;
 }
 

@@ -25,3 +25,4 @@ static inline tw_packer_fn tw_kai_find_packer(const tw_kai_packer* packers, size
 // beyond the last are left as they are. Weights: `kxn`, whether the source has k rows of n.
 void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
 void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);

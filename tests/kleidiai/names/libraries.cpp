@@ -26,6 +26,7 @@ Matmul matmul(const Kernel& its) {
       std::is_invocable_v<decltype(its.run_matmul), size_t, size_t, size_t, size_t, const void*,
                           const void*, float*, size_t, size_t, float, float>;
   Matmul all;
+  all.dst_bytes = its.get_dst_size(1, 1);
   all.m_step = its.get_m_step();
   all.n_step = its.get_n_step();
   all.mr = its.get_mr();
@@ -121,6 +122,38 @@ RhsPacker rhs_packer(Step* step, Offset* offset, RhsStride* stride, RhsSize* pac
             const Params params = params_of(from, static_cast<const Params*>(nullptr));
             run(1, n, k, shape.panel, shape.kr, shape.sr, static_cast<const Code*>(from.codes),
                 from.bias, static_cast<const float*>(from.scales), packed, 0, &params);
+          }};
+}
+
+using BlockStride = size_t(size_t k, size_t nr, size_t kr, size_t sr, size_t bl,
+                           kai_datatype scale_dt);
+using BlockSize = size_t(size_t n, size_t k, size_t nr, size_t kr, size_t sr, size_t bl,
+                         kai_datatype scale_dt);
+template <typename Params>
+using BlockRun = void(size_t groups, size_t n, size_t k, size_t nr, size_t kr, size_t sr, size_t bl,
+                      const uint8_t* rhs, size_t rhs_stride, const float* bias, const void* scale,
+                      size_t scale_stride, void* packed, size_t extra, const Params* params);
+
+template <typename Params>
+RhsPacker rhs_packer(Step* step, Offset* offset, BlockStride* stride, BlockSize* packed_offset,
+                     BlockSize* packed_size, BlockRun<Params>* run) {
+  const auto of_shape = [](BlockSize* size) {
+    return [size](size_t n, size_t k, const PanelShape& shape) {
+      return size(n, k, shape.panel, shape.kr, shape.sr, shape.bl, kai_dt_bf16);
+    };
+  };
+  return {step,
+          offset,
+          [stride](size_t k, const PanelShape& shape) {
+            return stride(k, shape.panel, shape.kr, shape.sr, shape.bl, kai_dt_bf16);
+          },
+          of_shape(packed_offset),
+          of_shape(packed_size),
+          [run](size_t n, size_t k, const PanelShape& shape, const RhsSource& from, void* packed) {
+            const Params params = {1, from.unsigned_codes ? uint8_t{8} : uint8_t{0}, kai_dt_bf16};
+            run(1, n, k, shape.panel, shape.kr, shape.sr, shape.bl,
+                static_cast<const uint8_t*>(from.codes), from.stride, from.bias, from.scales,
+                from.scale_stride, packed, 0, &params);
           }};
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int cases = 60;
 constexpr uint8_t unwritten = 0xa5;
+constexpr float untouched = 1232;  // of outputs, as bf16 too
 
 TEST(KleidiaiNames, SignaturesAreTheirs) {
   const std::vector<Signature> ours = our_signatures();
@@ -247,7 +248,7 @@ Product random_product(const Matmul& kernel, std::mt19937& random) {
   it.n0 = random() % ((it.n + kernel.n_step - 1) / kernel.n_step) * kernel.n_step;
   it.rows = up_to(it.m - it.m0, random);
   it.columns = up_to(it.n - it.n0, random);
-  it.stride = 4 * (it.n + random() % 7);
+  it.stride = kernel.dst_bytes * (it.n + random() % 7);
   it.min = random() % 3 == 0 ? -0.5F : -std::numeric_limits<float>::max();
   it.max = random() % 3 == 0 ? 0.75F : std::numeric_limits<float>::max();
   return it;
@@ -256,13 +257,18 @@ Product random_product(const Matmul& kernel, std::mt19937& random) {
 /// The whole output, of which one part is computed.
 std::vector<float> multiply(const Matmul& kernel, const Product& it, const ClientWeights& weights,
                             const std::vector<uint8_t>& lhs, const std::vector<uint8_t>& rhs) {
-  std::vector<float> out(it.m * it.stride / 4, 1234.5F);
-  auto* const bytes = reinterpret_cast<uint8_t*>(out.data());
+  const bool halves = kernel.dst_bytes == 2;
+  const size_t count = it.m * it.stride / kernel.dst_bytes;
+  std::vector<float> out(count, untouched);
+  std::vector<uint16_t> bf16(count, bf16_of(untouched));
+  auto* const bytes =
+      halves ? reinterpret_cast<uint8_t*>(bf16.data()) : reinterpret_cast<uint8_t*>(out.data());
   kernel.run(it.rows, it.columns, weights.k, weights.bl,
              lhs.data() + kernel.lhs_offset(it.m0, weights.k, weights.bl),
              rhs.data() + kernel.rhs_offset(it.n0, weights.k, weights.bl),
-             bytes + kernel.dst_offset(it.m0, it.n0, it.stride), it.stride, sizeof(float), it.min,
-             it.max);
+             bytes + kernel.dst_offset(it.m0, it.n0, it.stride), it.stride, kernel.dst_bytes,
+             it.min, it.max);
+  if (halves) std::transform(bf16.begin(), bf16.end(), out.begin(), f32_of);
   return out;
 }
 
@@ -278,25 +284,28 @@ TEST_P(KleidiaiMatmuls, NumbersAreTheSame) {
 }
 
 /// Each output of the part against exact sums, of both libraries, and nothing else written.
-void compare_products(const Product& it, const Floats& lhs, const ClientWeights& weights,
-                      const std::vector<float>& ours, const std::vector<float>& theirs,
-                      double& worst) {
+void compare_products(const Matmul& kernel, const Product& it, const Floats& lhs,
+                      const ClientWeights& weights, const std::vector<float>& ours,
+                      const std::vector<float>& theirs, double& worst) {
+  const size_t width = it.stride / kernel.dst_bytes;
   for (size_t i = 0; i < it.m; ++i) {
     const QuantizedRow row = quantize_row_qai8dx(lhs.row(i), lhs.k, Ties::away);
-    for (size_t j = 0; j < it.stride / 4; ++j) {
-      const float mine = ours[i * it.stride / 4 + j];
-      const float other = theirs[i * it.stride / 4 + j];
+    for (size_t j = 0; j < width; ++j) {
+      const float mine = ours[i * width + j];
+      const float other = theirs[i * width + j];
       const bool inside = i >= it.m0 && i < it.m0 + it.rows && j >= it.n0 && j < it.n0 + it.columns;
       if (!inside) {
-        ASSERT_EQ(mine, 1234.5F) << "written outside of the part";
+        ASSERT_EQ(mine, untouched) << "written outside of the part";
         continue;
       }
       const ExactOutput exact = exact_output(row, weights, j);
       const double right = std::clamp(exact.value, double{it.min}, double{it.max});
       const double far = std::max(std::fabs(mine - right), std::fabs(double{mine} - double{other}));
-      worst = std::max(worst, far / exact.bound);
-      ASSERT_LE(far, exact.bound) << "row " << i << ", column " << j << ": " << mine << ", theirs "
-                                  << other << ", exact " << right;
+      // bf16 are rounded by half a step.
+      const double bound = exact.bound + (kernel.dst_bytes == 2 ? std::fabs(right) * 0x1p-8 : 0);
+      worst = std::max(worst, far / bound);
+      ASSERT_LE(far, bound) << "row " << i << ", column " << j << ": " << mine << ", theirs "
+                            << other << ", exact " << right;
     }
   }
 }
@@ -324,7 +333,7 @@ TEST_P(KleidiaiMatmuls, ProductsAreTheSame) {
     const auto our_lhs = pack_lhs(lhs_packers().front().ours, lhs, lhs_shape, lhs.m);
     SCOPED_TRACE(testing::Message() << it.m << " x " << it.n << " x " << depth.k << ", blocks of "
                                     << depth.bl << ", from " << it.m0 << ", " << it.n0);
-    compare_products(it, lhs, weights, multiply(ours, it, weights, their_lhs, their_rhs),
+    compare_products(theirs, it, lhs, weights, multiply(ours, it, weights, their_lhs, their_rhs),
                      multiply(theirs, it, weights, our_lhs, our_rhs), worst);
     if (HasFatalFailure()) return;
   }
@@ -335,10 +344,11 @@ TEST_P(KleidiaiMatmuls, NoRowsOrColumns) {
   const Matmul& ours = GetParam().ours;
   const bool blocks = kind_of(GetParam().name).blocks;
   const std::vector<uint8_t> packed(8192);
-  float out = 1234.5F;
-  ours.run(0, 5, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, 4, 0, 1);
-  ours.run(5, 0, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, 4, 0, 1);
-  EXPECT_EQ(out, 1234.5F);
+  float out = untouched;
+  const size_t bytes = ours.dst_bytes;
+  ours.run(0, 5, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1);
+  ours.run(5, 0, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1);
+  EXPECT_EQ(out, untouched);
 }
 
 INSTANTIATE_TEST_SUITE_P(, KleidiaiMatmuls, testing::ValuesIn(matmuls()),

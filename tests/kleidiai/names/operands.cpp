@@ -10,6 +10,8 @@ float between(float low, float high, std::mt19937& random) {
   return std::uniform_real_distribution<float>(low, high)(random);
 }
 
+}  // namespace
+
 uint16_t bf16_of(float value) {
   uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
@@ -22,8 +24,6 @@ float f32_of(uint16_t bf16) {
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
-
-}  // namespace
 
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };

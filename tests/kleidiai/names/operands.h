@@ -18,6 +18,10 @@ struct WeightsKind {
 };
 WeightsKind kind_of(const std::string& name);
 
+/// Cut off.
+uint16_t bf16_of(float value);
+float f32_of(uint16_t bf16);
+
 /// Rows of floats with a stride.
 struct Floats {
   size_t m = 0, k = 0, stride = 0;  ///< in bytes

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (a1209412dc271621)
+// from   integrations/kleidiai/names.yaml (25f132d03ed10965)
 // again  tilewright generate
 
 #pragma once
