@@ -137,13 +137,10 @@ Functions lhs_functions(const ClientPacker& packer, const Layout& layout) {
              fmt::format(
                  "  args.source_stride = lhs_stride;\n"
                  "  args.packed_stride = mr * {};\n"
-                 "  const size_t first_row = m_idx_start % mr;\n"
-                 "  const tw_packer_fn pack = first_row != 0 ? NULL : find(mr, kr / sr);\n"
-                 "  if (pack != NULL) {{\n"
-                 "    pack(&args);\n"
-                 "  }} else {{\n"
-                 "    tw_kai_pack_{}(&args, mr, kr / sr, first_row);\n"
-                 "  }}\n",
+                 "  const size_t depth = kr / sr;\n"
+                 "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, find(mr, depth), "
+                 "find(1, depth),\n"
+                 "                  tw_kai_pack_{});\n",
                  row, packer.format->name);
   return {{"get_m_step", "size_t", {"size_t mr"}, give("mr")},
           {"get_lhs_offset",

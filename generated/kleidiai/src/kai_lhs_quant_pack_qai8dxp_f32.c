@@ -82,12 +82,8 @@ void kai_run_lhs_quant_pack_qai8dxp_f32(
   args.packed = lhs_packed;
   args.source_stride = lhs_stride;
   args.packed_stride = mr * row_bytes(k);
-  const size_t first_row = m_idx_start % mr;
-  const tw_packer_fn pack = first_row != 0 ? NULL : find(mr, kr / sr);
-  if (pack != NULL) {
-    pack(&args);
-  } else {
-    tw_kai_pack_qai8dx(&args, mr, kr / sr, first_row);
-  }
+  const size_t depth = kr / sr;
+  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, find(mr, depth), find(1, depth),
+                  tw_kai_pack_qai8dx);
 }
 #endif

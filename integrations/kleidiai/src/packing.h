@@ -20,9 +20,16 @@ static inline tw_packer_fn tw_kai_find_packer(const tw_kai_packer* packers, size
   return NULL;
 }
 
-// Named after what is packed. `panel` rows or columns whose values of k stay together `depth` at a
-// time. Activations: `first_row` of the first panel is the first row that is written, and rows
-// beyond the last are left as they are. Weights: `kxn`, whether the source has k rows of n.
+// Activations: `first_row` of the first panel is the first row that is written; rows of panels that
+// others write are left as they are, as threads may pack them at the same time. `whole` packs whole
+// panels, `row` panels of one row; null: there is no such code, and `plain` does it.
+typedef void (*tw_kai_rows_fn)(const tw_pack_args* args, size_t panel, size_t depth,
+                               size_t first_row);
+void tw_kai_pack_lhs(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row,
+                     tw_packer_fn whole, tw_packer_fn row, tw_kai_rows_fn plain);
+
+// Plain C, named after what is packed. `panel` rows or columns whose values of k stay together
+// `depth` at a time. Weights: `kxn`, whether the source has k rows of n.
 void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
 void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
