@@ -166,6 +166,17 @@ std::string print_client_source(const ClientPacker& packer,
       client_header(packer), guarded(guard, text));
 }
 
+std::string print_client_table(const std::vector<ClientEntry>& entries) {
+  std::string text = "| `kai_run_...` | kernels and packers here |\n|---|---|\n";
+  for (const ClientEntry& entry : entries) {
+    std::vector<std::string> symbols;
+    for (const ClientCode& code : entry.codes) symbols.push_back(fmt::format("`{}`", code.symbol));
+    if (entry.family.empty()) symbols.emplace_back("plain C for all other panels");
+    text += fmt::format("| `{}` | {} |\n", entry.name, fmt::join(symbols, ", "));
+  }
+  return text;
+}
+
 std::string print_client_list(const std::string& version, const std::vector<ClientEntry>& entries) {
   std::string text = "#pragma once\n\n";
   std::map<std::string, std::vector<std::string>> lists;

@@ -41,7 +41,10 @@ struct ClientEntry {
   std::string interface;  ///< ... and its struct's header
   Side side = Side::lhs;  ///< of packers
   std::vector<ClientFunction> functions;
+  std::vector<ClientCode> codes;
 };
+/// A table of them, in Markdown: the name, and our code behind it.
+std::string print_client_table(const std::vector<ClientEntry>& entries);
 /// A header that includes all of them, with macros that list them: for tests.
 std::string print_client_list(const std::string& version, const std::vector<ClientEntry>& entries);
 

@@ -241,7 +241,7 @@ std::vector<Value> Multiplier::reals(const Tile1& t, const std::vector<Value>& a
   std::vector<Value> all;
   for (const std::vector<Value>& row : finish(t, accumulators)) {
     for (const Value sum : row) {
-      all.push_back(t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand));
+      all.push_back(real_of_sum(t, sum));
     }
   }
   return all;
@@ -277,14 +277,26 @@ std::vector<Value> Multiplier::negated_sums(const Tile1& t, const std::vector<Pl
   return all;
 }
 
-Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& sums) {
-  const std::vector<Value> totals = has_high_nibbles(t.v) ? without_factor(t, sums, 1) : sums;
+Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
   Rows rows;
   for (int64_t r = 0; r < t.v.tile.m.fixed; ++r) {
     const auto first = totals.begin() + r * t.vectors();
     rows.emplace_back(first, first + t.vectors());
   }
   return rows;
+}
+
+Value real_of_sum(const Tile1& t, Value sum) {
+  constexpr int factor_bits = 4;
+  if (!has_high_nibbles(t.v)) {
+    return t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+  }
+  if (t.b.isa().has(OpCode::cvt_fixed_f32)) {
+    return t.b.op(OpCode::cvt_fixed_f32, {sum}, {.imm = factor_bits}, "real", Role::operand);
+  }
+  const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
+  const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+  return t.b.op(OpCode::fmul, {real, part}, {}, "real", Role::operand);
 }
 
 bool has_high_nibbles(const Variant& v) {
@@ -324,9 +336,9 @@ std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base
   return {high, t.b.op(OpCode::fmul, {eight, part}, {}, "sums_of_codes", Role::operand)};
 }
 
-std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t step) {
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals) {
   const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
-  for (size_t i = 0; i < totals.size(); i += step) {
+  for (size_t i = 0; i < totals.size(); i += 2) {
     totals[i] = t.b.op(OpCode::fmul, {totals[i], part}, {}, "f", Role::accumulator);
   }
   return totals;

@@ -90,7 +90,7 @@ class Mmla : public Multiplier {
       }
       const Value first = by_depth_ ? sum[i] : high_sum(t, sum[i], sum[i + 1]);
       for (const Value one : {first, sum[i + 1]}) {
-        all.push_back(t.b.op(OpCode::cvt_i32_f32, {one}, {}, "real", Role::operand));
+        all.push_back(real_of_sum(t, one));
       }
     }
     return all;
@@ -139,8 +139,7 @@ class Mmla : public Multiplier {
 
   Rows arrange(const Tile1& t, const std::vector<Value>& totals) override {
     if (!is_segment(t)) return Multiplier::arrange(t, totals);
-    const bool has_factor = raw_ || has_high_nibbles(t.v);
-    return in_rows(t, has_factor ? without_factor(t, totals, raw_ ? 2 : 1) : totals);
+    return in_rows(t, raw_ ? without_factor(t, totals) : totals);
   }
 
  private:

@@ -211,7 +211,7 @@ class Multiplier : public Accumulation {
   /// minus the sums of codes of the rows' blocks, from where those are (as for start()) ...
   virtual std::vector<Value> negated_sums(const Tile1& t, const std::vector<Place>& rows);
   /// ... and all blocks' scaled sums, row-major.
-  virtual Rows arrange(const Tile1& t, const std::vector<Value>& sums);
+  virtual Rows arrange(const Tile1& t, const std::vector<Value>& totals);
 };
 /// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
 bool has_raw_blocks(const Variant& v);
@@ -223,10 +223,12 @@ std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value b
 /// What zero points of either are multiplied by: minus the sum of codes as f32, 16 times and once,
 /// from vectors that accumulators start from.
 std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base);
-/// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large.
+/// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large ...
 bool has_high_nibbles(const Variant& v);
-/// Every other vector (or all, step 1), of high nibbles, 16 times less.
-std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t step = 2);
+/// ... which their floats are not.
+Value real_of_sum(const Tile1& t, Value sum);
+/// Every other vector, of high nibbles, 16 times less.
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);

@@ -10,8 +10,9 @@
 namespace tw {
 namespace {
 
-/// KleidiAI's int4: both nibbles signed, 16 values of k apart. As high nibbles, the low ones after
-/// a shift, they multiply 16 times too much, which its sums and scales allow for.
+/// KleidiAI's int8 lie as ours do. Its int4: both nibbles signed, 16 values of k apart. As high
+/// nibbles, the low ones after a shift, they multiply 16 times too much, which its sums and scales
+/// allow for.
 constexpr int kleidiai_distance = 16;
 constexpr int kleidiai_factor = 16;
 
@@ -230,9 +231,10 @@ std::vector<Field> kleidiai_fields(const Format& rhs) {
             {FieldKind::sums, ElementType::f32, 1, 1, false},
             bias};
   }
+  const int factor = rhs.element == ElementType::i4 ? kleidiai_factor : 1;
   return {data,
-          {FieldKind::sums, ElementType::i32, kleidiai_factor, 1, false},
-          {FieldKind::scales, ElementType::f32, kleidiai_factor, 1, false},
+          {FieldKind::sums, ElementType::i32, factor, 1, false},
+          {FieldKind::scales, ElementType::f32, factor, 1, false},
           bias};
 }
 
@@ -252,7 +254,10 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   right.side = Side::rhs;
   right.element = rhs.element;
   right.panel = panels.rhs;
-  right.order = {panels.kr, NibblePair::depth, false, false, kleidiai_distance};
+  right.order.kr = panels.kr;
+  if (rhs.element == ElementType::i4) {
+    right.order = {panels.kr, NibblePair::depth, false, false, kleidiai_distance};
+  }
   right.edge = Edge::last;
   right.block = block;
   right.fields = kleidiai_fields(rhs);
@@ -280,8 +285,9 @@ std::string pairs_of_formats(F&& fit) {
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
   const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
-  return lhs.has_zero_point && !is_static(lhs) && rhs.element == ElementType::i4 && symmetric &&
-         alone;
+  const bool nibbles = rhs.element == ElementType::i4;
+  const bool bytes = rhs.element == ElementType::i8 && rhs.scales == Granularity::channel;
+  return lhs.has_zero_point && !is_static(lhs) && (nibbles || bytes) && symmetric && alone;
 }
 
 const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, Technique technique,
@@ -301,7 +307,7 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
   if (found != nullptr) return *found;
   throw std::invalid_argument(
       fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
-                  "signed bytes, and shifts of bytes",
+                  "signed bytes, and for nibbles shifts of bytes",
                   name(technique), isa.name));
 }
 

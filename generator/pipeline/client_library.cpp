@@ -66,6 +66,9 @@ class ClientMaker {
     for (const ClientPacker& packer : names.packers) add_packer(packer);
     add("names.h", {"All micro-kernels here, for programs that compare."},
         print_client_list(names.version, entries_));
+    files_.push_back({root + "NAMES.md", "<!--" + file_head(inputs_.origin, {spec_}, {}, "") +
+                                             "-->\n# KleidiAI's names that are served\n\n" +
+                                             print_client_table(entries_)});
     add("code.txt", {"The kernels and packers that the sources here call."}, code_list(), "#");
     return std::move(files_);
   }
@@ -102,7 +105,7 @@ class ClientMaker {
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
     entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
-                        Side::lhs, functions});
+                        Side::lhs, functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {
@@ -114,7 +117,7 @@ class ClientMaker {
     add("include/" + client_header(packer), about, print_client_header(packer, functions));
     add_source(packer.name, about,
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
-    entries_.push_back({client_header(packer), packer.name, "", "", packer.side, functions});
+    entries_.push_back({client_header(packer), packer.name, "", "", packer.side, functions, codes});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of

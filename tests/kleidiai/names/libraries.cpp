@@ -21,12 +21,13 @@ constexpr bool has_arguments(void (*)(Arguments...), size_t count) {
 
 /// By how many arguments `run` has: those of families with blocks have one more.
 template <typename Kernel>
-Matmul matmul(const Kernel& its) {
+Matmul matmul(const Kernel& its, bool f16) {
   constexpr bool blocks =
       std::is_invocable_v<decltype(its.run_matmul), size_t, size_t, size_t, size_t, const void*,
                           const void*, float*, size_t, size_t, float, float>;
   Matmul all;
   all.dst_bytes = its.get_dst_size(1, 1);
+  all.f16 = f16;
   all.m_step = its.get_m_step();
   all.n_step = its.get_n_step();
   all.mr = its.get_mr();
@@ -61,12 +62,15 @@ Matmul matmul(const Kernel& its) {
   return all;
 }
 
-#define MATMUL(family, prefix, name)                                                           \
-  matmul(kai_##family##_ukernel{                                                               \
-      prefix##kai_get_m_step_##name, prefix##kai_get_n_step_##name, prefix##kai_get_mr_##name, \
-      prefix##kai_get_nr_##name, prefix##kai_get_kr_##name, prefix##kai_get_sr_##name,         \
-      prefix##kai_get_lhs_packed_offset_##name, prefix##kai_get_rhs_packed_offset_##name,      \
-      prefix##kai_get_dst_offset_##name, prefix##kai_get_dst_size_##name, prefix##kai_run_##name})
+#define MATMUL(family, prefix, name)                                                          \
+  matmul(kai_##family##_ukernel{prefix##kai_get_m_step_##name, prefix##kai_get_n_step_##name, \
+                                prefix##kai_get_mr_##name, prefix##kai_get_nr_##name,         \
+                                prefix##kai_get_kr_##name, prefix##kai_get_sr_##name,         \
+                                prefix##kai_get_lhs_packed_offset_##name,                     \
+                                prefix##kai_get_rhs_packed_offset_##name,                     \
+                                prefix##kai_get_dst_offset_##name,                            \
+                                prefix##kai_get_dst_size_##name, prefix##kai_run_##name},     \
+         std::string(#name).starts_with("matmul_clamp_f16"))
 
 // Packers, by the types of their functions.
 
@@ -101,6 +105,10 @@ using RhsRun = void(size_t groups, size_t n, size_t k, size_t nr, size_t kr, siz
 kai_rhs_pack_qs4cxs1s0_param params_of(const RhsSource& source,
                                        const kai_rhs_pack_qs4cxs1s0_param*) {
   return {1, source.unsigned_codes ? uint8_t{8} : uint8_t{0}};
+}
+
+kai_rhs_pack_qsi8cx_params params_of(const RhsSource&, const kai_rhs_pack_qsi8cx_params*) {
+  return {1, 1};
 }
 
 template <typename Code, typename Params>

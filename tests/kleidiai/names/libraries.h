@@ -14,6 +14,7 @@ namespace tw::test {
 /// Arguments that a family has none of (the length of blocks) are left out of the call.
 struct Matmul {
   size_t dst_bytes = 0;
+  bool f16 = false;  ///< outputs; else bf16, where they have two bytes
   size_t m_step = 0, n_step = 0, mr = 0, nr = 0, kr = 0, sr = 0;
   std::function<size_t(size_t m, size_t k, size_t bl)> lhs_offset;
   std::function<size_t(size_t n, size_t k, size_t bl)> rhs_offset;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int cases = 60;
 constexpr uint8_t unwritten = 0xa5;
-constexpr float untouched = 1232;  // of outputs, as bf16 too
+constexpr float untouched = 1232;  // of outputs, as f16 and bf16 too
 
 TEST(KleidiaiNames, SignaturesAreTheirs) {
   const std::vector<Signature> ours = our_signatures();
@@ -242,18 +242,20 @@ Product random_product(const Matmul& kernel, std::mt19937& random) {
 /// The whole output, of which one part is computed.
 std::vector<float> multiply(const Matmul& kernel, const Product& it, const ClientWeights& weights,
                             const std::vector<uint8_t>& lhs, const std::vector<uint8_t>& rhs) {
-  const bool halves = kernel.dst_bytes == 2;
+  const bool narrow = kernel.dst_bytes == 2;
   const size_t count = it.m * it.stride / kernel.dst_bytes;
   std::vector<float> out(count, untouched);
-  std::vector<uint16_t> bf16(count, bf16_of(untouched));
+  std::vector<uint16_t> halves(count, kernel.f16 ? f16_from(untouched) : bf16_of(untouched));
   auto* const bytes =
-      halves ? reinterpret_cast<uint8_t*>(bf16.data()) : reinterpret_cast<uint8_t*>(out.data());
+      narrow ? reinterpret_cast<uint8_t*>(halves.data()) : reinterpret_cast<uint8_t*>(out.data());
   kernel.run(it.rows, it.columns, weights.k, weights.bl,
              lhs.data() + kernel.lhs_offset(it.m0, weights.k, weights.bl),
              rhs.data() + kernel.rhs_offset(it.n0, weights.k, weights.bl),
              bytes + kernel.dst_offset(it.m0, it.n0, it.stride), it.stride, kernel.dst_bytes,
              it.min, it.max);
-  if (halves) std::transform(bf16.begin(), bf16.end(), out.begin(), f32_of);
+  if (narrow) {
+    std::transform(halves.begin(), halves.end(), out.begin(), kernel.f16 ? f32_from : f32_of);
+  }
   return out;
 }
 
@@ -286,8 +288,12 @@ void compare_products(const Matmul& kernel, const Product& it, const Floats& lhs
       const ExactOutput exact = exact_output(row, weights, j);
       const double right = std::clamp(exact.value, double{it.min}, double{it.max});
       const double far = std::max(std::fabs(mine - right), std::fabs(double{mine} - double{other}));
-      // bf16 are rounded by half a step.
-      const double bound = exact.bound + (kernel.dst_bytes == 2 ? std::fabs(right) * 0x1p-8 : 0);
+      // Outputs of 16 bits are rounded by half a step; two may be a step apart.
+      const double step = kernel.f16 ? 0x1p-10 : kernel.dst_bytes == 2 ? 0x1p-7 : 0;
+      const double smallest = kernel.f16 ? 0x1p-24 : 0;
+      const double rounded = std::max(std::fabs(right) * step, smallest);
+      ASSERT_LE(std::fabs(mine - right), exact.bound + rounded / 2) << "instead of " << right;
+      const double bound = exact.bound + rounded;
       worst = std::max(worst, far / bound);
       ASSERT_LE(far, bound) << "row " << i << ", column " << j << ": " << mine << ", theirs "
                             << other << ", exact " << right;

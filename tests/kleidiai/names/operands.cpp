@@ -18,6 +18,19 @@ uint16_t bf16_of(float value) {
   return static_cast<uint16_t>(bits >> 16);
 }
 
+uint16_t f16_from(float value) {
+  const auto half = static_cast<__fp16>(value);
+  uint16_t bits = 0;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+
+float f32_from(uint16_t f16) {
+  __fp16 half = 0;
+  std::memcpy(&half, &f16, sizeof half);
+  return static_cast<float>(half);
+}
+
 float f32_of(uint16_t bf16) {
   const uint32_t bits = uint32_t{bf16} << 16;
   float value = 0;

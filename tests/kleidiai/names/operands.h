@@ -21,6 +21,9 @@ WeightsKind kind_of(const std::string& name);
 /// Cut off.
 uint16_t bf16_of(float value);
 float f32_of(uint16_t bf16);
+/// f16, as the processor has them.
+uint16_t f16_from(float value);
+float f32_from(uint16_t f16);
 
 /// Rows of floats with a stride.
 struct Floats {

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (25f132d03ed10965)
+// from   integrations/kleidiai/names.yaml (ba86cef54bd16f04)
 // again  tilewright generate
 
 #pragma once
