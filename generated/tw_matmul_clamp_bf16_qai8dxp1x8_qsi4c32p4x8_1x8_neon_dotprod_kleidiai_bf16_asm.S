@@ -137,41 +137,37 @@ L(k):
   shll v1.4s, v1.4h, #16                                 // scale_1
   addp v2.4s, v19.4s, v20.4s                             // out
   addp v3.4s, v21.4s, v22.4s                             // out
-  scvtf v2.4s, v2.4s                                     // real
-  scvtf v3.4s, v3.4s                                     // real
+  scvtf v2.4s, v2.4s, #4                                 // real
+  scvtf v3.4s, v3.4s, #4                                 // real
   fmla v17.4s, v2.4s, v0.4s                              // f_0
   fmla v18.4s, v3.4s, v1.4s                              // f_1
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  ldr x11, =1031798784
-  dup v0.4s, w11                                         // sixteenth
-  fmul v1.4s, v17.4s, v0.4s                              // f
-  fmul v0.4s, v18.4s, v0.4s                              // f
   lsr x11, x10, #5
   mov x12, #72
   mul x11, x11, x12
   add x12, x3, x11                                       // field
   add x11, x9, x11                                       // field
-  ldr q2, [x12, #0]                                      // colsum_0
-  ldr q3, [x11, #0]                                      // colsum_1
+  ldr q0, [x12, #0]                                      // colsum_0
+  ldr q1, [x11, #0]                                      // colsum_1
   mov x11, #1
   mul x11, x10, x11
   add x11, x7, x11                                       // field
-  ld1r {v4.4s}, [x11]                                    // zero_0
-  scvtf v4.4s, v4.4s                                     // zero
-  fmla v1.4s, v2.4s, v4.4s                               // f_0_0
-  fmla v0.4s, v3.4s, v4.4s                               // f_0_1
+  ld1r {v2.4s}, [x11]                                    // zero_0
+  scvtf v2.4s, v2.4s                                     // zero
+  fmla v17.4s, v0.4s, v2.4s                              // f_0_0
+  fmla v18.4s, v1.4s, v2.4s                              // f_0_1
   mov x11, #1
   mul x11, x10, x11
   add x11, x11, #4
   add x11, x7, x11                                       // field
   add x12, x0, #8*15                                     // clamp
-  ld1r {v2.4s}, [x12]                                    // min
-  ldr s3, [x12, #4]                                      // max
-  dup v3.4s, v3.s[0]
-  movi v4.16b, #255                                      // ones
-  ushr v4.4s, v4.4s, #17                                 // below_half
+  ld1r {v0.4s}, [x12]                                    // min
+  ldr s1, [x12, #4]                                      // max
+  dup v1.4s, v1.s[0]
+  movi v2.16b, #255                                      // ones
+  ushr v2.4s, v2.4s, #17                                 // below_half
   mov x12, #8
   lsr x10, x10, #5
   mov x13, #72
@@ -190,45 +186,45 @@ L(k_done):
   add x13, x13, #16
   cmp x12, #0                                            // bias
   csel x9, x9, x13, eq
-  ldr q5, [x10, #0]                                      // bias
-  ldr q6, [x9, #0]                                       // bias
-  ld1r {v7.4s}, [x11]                                    // scale_row_0
-  fmla v5.4s, v1.4s, v7.4s                               // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out
-  bsl v5.16b, v3.16b, v1.16b
-  ushr v1.4s, v4.4s, #14                                 // bits
-  ushr v7.4s, v5.4s, #16                                 // bits
-  and v1.16b, v7.16b, v1.16b                             // odd
-  add v7.4s, v5.4s, v4.4s                                // bits
-  add v1.4s, v7.4s, v1.4s                                // bits
+  ldr q3, [x10, #0]                                      // bias
+  ldr q4, [x9, #0]                                       // bias
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmla v3.4s, v17.4s, v5.4s                              // out
+  fcmgt v5.4s, v0.4s, v3.4s                              // out
+  bsl v5.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v5.4s, v1.4s                              // out
+  bsl v3.16b, v1.16b, v5.16b
+  ushr v5.4s, v2.4s, #14                                 // bits
+  ushr v6.4s, v3.4s, #16                                 // bits
+  and v5.16b, v6.16b, v5.16b                             // odd
+  add v6.4s, v3.4s, v2.4s                                // bits
+  add v5.4s, v6.4s, v5.4s                                // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v6.4s, v5.4s, v3.4s                              // out
+  bsl v6.16b, v5.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v5.4s                              // out
+  bsl v3.16b, v5.16b, v6.16b
+  shrn v3.4h, v3.4s, #16                                 // out_0_0
+  str d3, [x6, #0]                                       // out_0_0
+  ld1r {v3.4s}, [x11]                                    // scale_row_0
+  fmla v4.4s, v18.4s, v3.4s                              // out
+  fcmgt v3.4s, v0.4s, v4.4s                              // out
+  bsl v3.16b, v0.16b, v4.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v3.16b
+  ushr v1.4s, v2.4s, #14                                 // bits
+  ushr v3.4s, v0.4s, #16                                 // bits
+  and v1.16b, v3.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v2.4s                                // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
   ushr v1.4s, v1.4s, #16                                 // bits
   shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v7.4s, v1.4s, v5.4s                              // out
-  bsl v7.16b, v1.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v7.16b
-  shrn v1.4h, v5.4s, #16                                 // out_0_0
-  str d1, [x6, #0]                                       // out_0_0
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v6.4s, v0.4s, v1.4s                               // out
-  fcmgt v0.4s, v2.4s, v6.4s                              // out
-  bsl v0.16b, v2.16b, v6.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out
-  bsl v1.16b, v3.16b, v0.16b
-  ushr v0.4s, v4.4s, #14                                 // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v4.4s                                // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_0_1
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_1
   str d0, [x6, #8]                                       // out_0_1
   b L(if_done)
 L(if_else):
@@ -250,22 +246,22 @@ L(if_else):
   csel x13, x13, xzr, hs
   cmp x13, #0
   csel x13, x10, x10, eq
-  ld1r {v5.4s}, [x13]                                    // bias
+  ld1r {v3.4s}, [x13]                                    // bias
   mov x15, #1
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v5.s}[1], [x15]                                   // bias
+  ld1 {v3.s}[1], [x15]                                   // bias
   mov x15, #2
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v5.s}[2], [x15]                                   // bias
+  ld1 {v3.s}[2], [x15]                                   // bias
   mov x15, #3
   cmp x14, x15
   csel x14, x14, x15, lo
   add x13, x13, x14, lsl #2
-  ld1 {v5.s}[3], [x13]                                   // bias
+  ld1 {v3.s}[3], [x13]                                   // bias
   mov x13, #4
   subs x12, x12, x13
   csel x12, x12, xzr, hs
@@ -273,80 +269,80 @@ L(if_else):
   csel x13, x13, xzr, hs
   cmp x13, #0
   csel x9, x10, x9, eq
-  ld1r {v6.4s}, [x9]                                     // bias
+  ld1r {v4.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x12, x10
   csel x10, x12, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v6.s}[1], [x10]                                   // bias
+  ld1 {v4.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x12, x10
   csel x10, x12, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v6.s}[2], [x10]                                   // bias
+  ld1 {v4.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x12, x10
   csel x10, x12, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v6.s}[3], [x9]                                    // bias
-  ld1r {v7.4s}, [x11]                                    // scale_row_0
-  fmla v5.4s, v1.4s, v7.4s                               // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out
-  bsl v5.16b, v3.16b, v1.16b
-  ushr v1.4s, v4.4s, #14                                 // bits
-  ushr v7.4s, v5.4s, #16                                 // bits
-  and v1.16b, v7.16b, v1.16b                             // odd
-  add v7.4s, v5.4s, v4.4s                                // bits
-  add v1.4s, v7.4s, v1.4s                                // bits
+  ld1 {v4.s}[3], [x9]                                    // bias
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmla v3.4s, v17.4s, v5.4s                              // out
+  fcmgt v5.4s, v0.4s, v3.4s                              // out
+  bsl v5.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v5.4s, v1.4s                              // out
+  bsl v3.16b, v1.16b, v5.16b
+  ushr v5.4s, v2.4s, #14                                 // bits
+  ushr v6.4s, v3.4s, #16                                 // bits
+  and v5.16b, v6.16b, v5.16b                             // odd
+  add v6.4s, v3.4s, v2.4s                                // bits
+  add v5.4s, v6.4s, v5.4s                                // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v6.4s, v5.4s, v3.4s                              // out
+  bsl v6.16b, v5.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v5.4s                              // out
+  bsl v3.16b, v5.16b, v6.16b
+  shrn v3.4h, v3.4s, #16                                 // out_0_0
+  ld1r {v5.4s}, [x11]                                    // scale_row_0
+  fmla v4.4s, v18.4s, v5.4s                              // out
+  fcmgt v5.4s, v0.4s, v4.4s                              // out
+  bsl v5.16b, v0.16b, v4.16b
+  fcmgt v0.4s, v5.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v5.16b
+  ushr v1.4s, v2.4s, #14                                 // bits
+  ushr v4.4s, v0.4s, #16                                 // bits
+  and v1.16b, v4.16b, v1.16b                             // odd
+  add v2.4s, v0.4s, v2.4s                                // bits
+  add v1.4s, v2.4s, v1.4s                                // bits
   ushr v1.4s, v1.4s, #16                                 // bits
   shl v1.4s, v1.4s, #16                                  // bits
-  fcmgt v7.4s, v1.4s, v5.4s                              // out
-  bsl v7.16b, v1.16b, v5.16b
-  fcmgt v5.4s, v7.4s, v1.4s                              // out
-  bsl v5.16b, v1.16b, v7.16b
-  shrn v1.4h, v5.4s, #16                                 // out_0_0
-  ld1r {v5.4s}, [x11]                                    // scale_row_0
-  fmla v6.4s, v0.4s, v5.4s                               // out
-  fcmgt v0.4s, v2.4s, v6.4s                              // out
-  bsl v0.16b, v2.16b, v6.16b
-  fcmgt v2.4s, v0.4s, v3.4s                              // out
-  bsl v2.16b, v3.16b, v0.16b
-  ushr v0.4s, v4.4s, #14                                 // bits
-  ushr v3.4s, v2.4s, #16                                 // bits
-  and v0.16b, v3.16b, v0.16b                             // odd
-  add v3.4s, v2.4s, v4.4s                                // bits
-  add v0.4s, v3.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v0.4s                              // out
-  bsl v2.16b, v0.16b, v3.16b
-  shrn v0.4h, v2.4s, #16                                 // out_0_1
+  fcmgt v2.4s, v1.4s, v0.4s                              // out
+  bsl v2.16b, v1.16b, v0.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out
+  bsl v0.16b, v1.16b, v2.16b
+  shrn v0.4h, v0.4s, #16                                 // out_0_1
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v1.h}[0], [x6]                                    // out_0_0
+  st1 {v3.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #2
-  st1 {v1.h}[1], [x9]                                    // out_0_0
+  st1 {v3.h}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #4
-  st1 {v1.h}[2], [x9]                                    // out_0_0
+  st1 {v3.h}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #6
-  st1 {v1.h}[3], [x9]                                    // out_0_0
+  st1 {v3.h}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 

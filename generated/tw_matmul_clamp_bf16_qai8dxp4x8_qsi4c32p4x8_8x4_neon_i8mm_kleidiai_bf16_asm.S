@@ -209,14 +209,14 @@ L(k):
   shll v25.4s, v25.4h, #16                               // scale_0
   zip1 v26.2d, v25.2d, v25.2d                            // scale_columns
   zip2 v25.2d, v25.2d, v25.2d                            // scale_columns
-  scvtf v17.4s, v17.4s                                   // real
-  scvtf v18.4s, v18.4s                                   // real
-  scvtf v19.4s, v19.4s                                   // real
-  scvtf v20.4s, v20.4s                                   // real
-  scvtf v21.4s, v21.4s                                   // real
-  scvtf v22.4s, v22.4s                                   // real
-  scvtf v23.4s, v23.4s                                   // real
-  scvtf v24.4s, v24.4s                                   // real
+  scvtf v17.4s, v17.4s, #4                               // real
+  scvtf v18.4s, v18.4s, #4                               // real
+  scvtf v19.4s, v19.4s, #4                               // real
+  scvtf v20.4s, v20.4s, #4                               // real
+  scvtf v21.4s, v21.4s, #4                               // real
+  scvtf v22.4s, v22.4s, #4                               // real
+  scvtf v23.4s, v23.4s, #4                               // real
+  scvtf v24.4s, v24.4s, #4                               // real
   fmla v1.4s, v17.4s, v26.4s                             // f_0
   fmla v2.4s, v18.4s, v25.4s                             // f_1
   fmla v3.4s, v19.4s, v26.4s                             // f_2
@@ -231,70 +231,60 @@ L(k):
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  ldr x11, =1031798784
-  dup v0.4s, w11                                         // sixteenth
-  fmul v1.4s, v1.4s, v0.4s                               // f
-  fmul v2.4s, v2.4s, v0.4s                               // f
-  fmul v3.4s, v3.4s, v0.4s                               // f
-  fmul v4.4s, v4.4s, v0.4s                               // f
-  fmul v5.4s, v5.4s, v0.4s                               // f
-  fmul v6.4s, v6.4s, v0.4s                               // f
-  fmul v7.4s, v7.4s, v0.4s                               // f
-  fmul v0.4s, v16.4s, v0.4s                              // f
-  uzp1 v16.2d, v1.2d, v2.2d                              // row_0
+  uzp1 v0.2d, v1.2d, v2.2d                               // row_0
   uzp2 v1.2d, v1.2d, v2.2d                               // row_1
   uzp1 v2.2d, v3.2d, v4.2d                               // row_2
   uzp2 v3.2d, v3.2d, v4.2d                               // row_3
   uzp1 v4.2d, v5.2d, v6.2d                               // row_4
   uzp2 v5.2d, v5.2d, v6.2d                               // row_5
-  uzp1 v6.2d, v7.2d, v0.2d                               // row_6
-  uzp2 v0.2d, v7.2d, v0.2d                               // row_7
+  uzp1 v6.2d, v7.2d, v16.2d                              // row_6
+  uzp2 v7.2d, v7.2d, v16.2d                              // row_7
   lsr x11, x10, #5
   mov x12, #72
   mul x11, x11, x12
   add x11, x3, x11                                       // field
-  ldr q7, [x11, #0]                                      // colsum_0
+  ldr q16, [x11, #0]                                     // colsum_0
   mov x11, #4
   mul x11, x10, x11
   add x12, x7, x11                                       // field
   add x11, x9, x11                                       // field
   ld1r {v17.4s}, [x12]                                   // zero_0
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v16.4s, v7.4s, v17.4s                             // f_0_0
+  fmla v0.4s, v16.4s, v17.4s                             // f_0_0
   ldr s17, [x12, #4]                                     // zero_1
   dup v17.4s, v17.s[0]
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v1.4s, v7.4s, v17.4s                              // f_1_0
+  fmla v1.4s, v16.4s, v17.4s                             // f_1_0
   ldr s17, [x12, #8]                                     // zero_2
   dup v17.4s, v17.s[0]
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v2.4s, v7.4s, v17.4s                              // f_2_0
+  fmla v2.4s, v16.4s, v17.4s                             // f_2_0
   ldr s17, [x12, #12]                                    // zero_3
   dup v17.4s, v17.s[0]
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v3.4s, v7.4s, v17.4s                              // f_3_0
+  fmla v3.4s, v16.4s, v17.4s                             // f_3_0
   ld1r {v17.4s}, [x11]                                   // zero_4
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v4.4s, v7.4s, v17.4s                              // f_4_0
+  fmla v4.4s, v16.4s, v17.4s                             // f_4_0
   ldr s17, [x11, #4]                                     // zero_5
   dup v17.4s, v17.s[0]
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v5.4s, v7.4s, v17.4s                              // f_5_0
+  fmla v5.4s, v16.4s, v17.4s                             // f_5_0
   ldr s17, [x11, #8]                                     // zero_6
   dup v17.4s, v17.s[0]
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v6.4s, v7.4s, v17.4s                              // f_6_0
+  fmla v6.4s, v16.4s, v17.4s                             // f_6_0
   ldr s17, [x11, #12]                                    // zero_7
   dup v17.4s, v17.s[0]
   scvtf v17.4s, v17.4s                                   // zero
-  fmla v0.4s, v7.4s, v17.4s                              // f_7_0
+  fmla v7.4s, v16.4s, v17.4s                             // f_7_0
   mov x11, #4
   mul x11, x10, x11
   add x11, x11, #16
   add x12, x7, x11                                       // field
   add x9, x9, x11                                        // field
   add x11, x0, #8*15                                     // clamp
-  ld1r {v7.4s}, [x11]                                    // min
+  ld1r {v16.4s}, [x11]                                   // min
   ldr s17, [x11, #4]                                     // max
   dup v17.4s, v17.s[0]
   movi v18.16b, #255                                     // ones
@@ -358,153 +348,153 @@ L(k_done):
   ldr s20, [x9, #12]                                     // scale_row_7
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v0.4s, v20.4s                             // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v20.4s, v0.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
+  fmla v21.4s, v7.4s, v20.4s                             // out
+  fcmgt v7.4s, v16.4s, v21.4s                            // out
+  bsl v7.16b, v16.16b, v21.16b
+  fcmgt v20.4s, v7.4s, v17.4s                            // out
+  bsl v20.16b, v17.16b, v7.16b
+  ushr v7.4s, v18.4s, #14                                // bits
   ushr v21.4s, v20.4s, #16                               // bits
-  and v0.16b, v21.16b, v0.16b                            // odd
+  and v7.16b, v21.16b, v7.16b                            // odd
   add v21.4s, v20.4s, v18.4s                             // bits
-  add v0.4s, v21.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v21.4s, v0.4s, v20.4s                            // out
-  bsl v21.16b, v0.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v0.4s                            // out
-  bsl v20.16b, v0.16b, v21.16b
-  shrn v0.4h, v20.4s, #16                                // out_7_0
-  str d0, [x13, #0]                                      // out_7_0
-  ldr s0, [x9, #8]                                       // scale_row_6
-  dup v0.4s, v0.s[0]
+  add v7.4s, v21.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v21.4s, v7.4s, v20.4s                            // out
+  bsl v21.16b, v7.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v7.4s                            // out
+  bsl v20.16b, v7.16b, v21.16b
+  shrn v7.4h, v20.4s, #16                                // out_7_0
+  str d7, [x13, #0]                                      // out_7_0
+  ldr s7, [x9, #8]                                       // scale_row_6
+  dup v7.4s, v7.s[0]
   mov v20.16b, v19.16b                                   // bias
-  fmla v20.4s, v6.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v20.4s                             // out
-  bsl v0.16b, v7.16b, v20.16b
-  fcmgt v6.4s, v0.4s, v17.4s                             // out
-  bsl v6.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v20.4s, v6.4s, #16                                // bits
-  and v0.16b, v20.16b, v0.16b                            // odd
-  add v20.4s, v6.4s, v18.4s                              // bits
-  add v0.4s, v20.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v20.4s, v0.4s, v6.4s                             // out
-  bsl v20.16b, v0.16b, v6.16b
-  fcmgt v6.4s, v20.4s, v0.4s                             // out
-  bsl v6.16b, v0.16b, v20.16b
-  shrn v0.4h, v6.4s, #16                                 // out_6_0
-  str d0, [x20, #0]                                      // out_6_0
-  ldr s0, [x9, #4]                                       // scale_row_5
-  dup v0.4s, v0.s[0]
+  fmla v20.4s, v6.4s, v7.4s                              // out
+  fcmgt v6.4s, v16.4s, v20.4s                            // out
+  bsl v6.16b, v16.16b, v20.16b
+  fcmgt v7.4s, v6.4s, v17.4s                             // out
+  bsl v7.16b, v17.16b, v6.16b
+  ushr v6.4s, v18.4s, #14                                // bits
+  ushr v20.4s, v7.4s, #16                                // bits
+  and v6.16b, v20.16b, v6.16b                            // odd
+  add v20.4s, v7.4s, v18.4s                              // bits
+  add v6.4s, v20.4s, v6.4s                               // bits
+  ushr v6.4s, v6.4s, #16                                 // bits
+  shl v6.4s, v6.4s, #16                                  // bits
+  fcmgt v20.4s, v6.4s, v7.4s                             // out
+  bsl v20.16b, v6.16b, v7.16b
+  fcmgt v7.4s, v20.4s, v6.4s                             // out
+  bsl v7.16b, v6.16b, v20.16b
+  shrn v6.4h, v7.4s, #16                                 // out_6_0
+  str d6, [x20, #0]                                      // out_6_0
+  ldr s6, [x9, #4]                                       // scale_row_5
+  dup v6.4s, v6.s[0]
+  mov v7.16b, v19.16b                                    // bias
+  fmla v7.4s, v5.4s, v6.4s                               // out
+  fcmgt v5.4s, v16.4s, v7.4s                             // out
+  bsl v5.16b, v16.16b, v7.16b
+  fcmgt v6.4s, v5.4s, v17.4s                             // out
+  bsl v6.16b, v17.16b, v5.16b
+  ushr v5.4s, v18.4s, #14                                // bits
+  ushr v7.4s, v6.4s, #16                                 // bits
+  and v5.16b, v7.16b, v5.16b                             // odd
+  add v7.4s, v6.4s, v18.4s                               // bits
+  add v5.4s, v7.4s, v5.4s                                // bits
+  ushr v5.4s, v5.4s, #16                                 // bits
+  shl v5.4s, v5.4s, #16                                  // bits
+  fcmgt v7.4s, v5.4s, v6.4s                              // out
+  bsl v7.16b, v5.16b, v6.16b
+  fcmgt v6.4s, v7.4s, v5.4s                              // out
+  bsl v6.16b, v5.16b, v7.16b
+  shrn v5.4h, v6.4s, #16                                 // out_5_0
+  str d5, [x19, #0]                                      // out_5_0
+  ld1r {v5.4s}, [x9]                                     // scale_row_4
   mov v6.16b, v19.16b                                    // bias
-  fmla v6.4s, v5.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v6.4s                              // out
-  bsl v0.16b, v7.16b, v6.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out
-  bsl v5.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
+  fmla v6.4s, v4.4s, v5.4s                               // out
+  fcmgt v4.4s, v16.4s, v6.4s                             // out
+  bsl v4.16b, v16.16b, v6.16b
+  fcmgt v5.4s, v4.4s, v17.4s                             // out
+  bsl v5.16b, v17.16b, v4.16b
+  ushr v4.4s, v18.4s, #14                                // bits
   ushr v6.4s, v5.4s, #16                                 // bits
-  and v0.16b, v6.16b, v0.16b                             // odd
+  and v4.16b, v6.16b, v4.16b                             // odd
   add v6.4s, v5.4s, v18.4s                               // bits
-  add v0.4s, v6.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v6.4s, v0.4s, v5.4s                              // out
-  bsl v6.16b, v0.16b, v5.16b
-  fcmgt v5.4s, v6.4s, v0.4s                              // out
-  bsl v5.16b, v0.16b, v6.16b
-  shrn v0.4h, v5.4s, #16                                 // out_5_0
-  str d0, [x19, #0]                                      // out_5_0
-  ld1r {v0.4s}, [x9]                                     // scale_row_4
+  add v4.4s, v6.4s, v4.4s                                // bits
+  ushr v4.4s, v4.4s, #16                                 // bits
+  shl v4.4s, v4.4s, #16                                  // bits
+  fcmgt v6.4s, v4.4s, v5.4s                              // out
+  bsl v6.16b, v4.16b, v5.16b
+  fcmgt v5.4s, v6.4s, v4.4s                              // out
+  bsl v5.16b, v4.16b, v6.16b
+  shrn v4.4h, v5.4s, #16                                 // out_4_0
+  str d4, [x17, #0]                                      // out_4_0
+  ldr s4, [x12, #12]                                     // scale_row_3
+  dup v4.4s, v4.s[0]
   mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v5.4s                              // out
-  bsl v0.16b, v7.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out
-  bsl v4.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
+  fmla v5.4s, v3.4s, v4.4s                               // out
+  fcmgt v3.4s, v16.4s, v5.4s                             // out
+  bsl v3.16b, v16.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v17.4s                             // out
+  bsl v4.16b, v17.16b, v3.16b
+  ushr v3.4s, v18.4s, #14                                // bits
   ushr v5.4s, v4.4s, #16                                 // bits
-  and v0.16b, v5.16b, v0.16b                             // odd
+  and v3.16b, v5.16b, v3.16b                             // odd
   add v5.4s, v4.4s, v18.4s                               // bits
-  add v0.4s, v5.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v5.4s, v0.4s, v4.4s                              // out
-  bsl v5.16b, v0.16b, v4.16b
-  fcmgt v4.4s, v5.4s, v0.4s                              // out
-  bsl v4.16b, v0.16b, v5.16b
-  shrn v0.4h, v4.4s, #16                                 // out_4_0
-  str d0, [x17, #0]                                      // out_4_0
-  ldr s0, [x12, #12]                                     // scale_row_3
-  dup v0.4s, v0.s[0]
+  add v3.4s, v5.4s, v3.4s                                // bits
+  ushr v3.4s, v3.4s, #16                                 // bits
+  shl v3.4s, v3.4s, #16                                  // bits
+  fcmgt v5.4s, v3.4s, v4.4s                              // out
+  bsl v5.16b, v3.16b, v4.16b
+  fcmgt v4.4s, v5.4s, v3.4s                              // out
+  bsl v4.16b, v3.16b, v5.16b
+  shrn v3.4h, v4.4s, #16                                 // out_3_0
+  str d3, [x16, #0]                                      // out_3_0
+  ldr s3, [x12, #8]                                      // scale_row_2
+  dup v3.4s, v3.s[0]
   mov v4.16b, v19.16b                                    // bias
-  fmla v4.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v4.4s                              // out
-  bsl v0.16b, v7.16b, v4.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out
-  bsl v3.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
+  fmla v4.4s, v2.4s, v3.4s                               // out
+  fcmgt v2.4s, v16.4s, v4.4s                             // out
+  bsl v2.16b, v16.16b, v4.16b
+  fcmgt v3.4s, v2.4s, v17.4s                             // out
+  bsl v3.16b, v17.16b, v2.16b
+  ushr v2.4s, v18.4s, #14                                // bits
   ushr v4.4s, v3.4s, #16                                 // bits
-  and v0.16b, v4.16b, v0.16b                             // odd
+  and v2.16b, v4.16b, v2.16b                             // odd
   add v4.4s, v3.4s, v18.4s                               // bits
-  add v0.4s, v4.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v4.4s, v0.4s, v3.4s                              // out
-  bsl v4.16b, v0.16b, v3.16b
-  fcmgt v3.4s, v4.4s, v0.4s                              // out
-  bsl v3.16b, v0.16b, v4.16b
-  shrn v0.4h, v3.4s, #16                                 // out_3_0
-  str d0, [x16, #0]                                      // out_3_0
-  ldr s0, [x12, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
+  add v2.4s, v4.4s, v2.4s                                // bits
+  ushr v2.4s, v2.4s, #16                                 // bits
+  shl v2.4s, v2.4s, #16                                  // bits
+  fcmgt v4.4s, v2.4s, v3.4s                              // out
+  bsl v4.16b, v2.16b, v3.16b
+  fcmgt v3.4s, v4.4s, v2.4s                              // out
+  bsl v3.16b, v2.16b, v4.16b
+  shrn v2.4h, v3.4s, #16                                 // out_2_0
+  str d2, [x15, #0]                                      // out_2_0
+  ldr s2, [x12, #4]                                      // scale_row_1
+  dup v2.4s, v2.s[0]
   mov v3.16b, v19.16b                                    // bias
-  fmla v3.4s, v2.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v3.4s                              // out
-  bsl v0.16b, v7.16b, v3.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out
-  bsl v2.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
+  fmla v3.4s, v1.4s, v2.4s                               // out
+  fcmgt v1.4s, v16.4s, v3.4s                             // out
+  bsl v1.16b, v16.16b, v3.16b
+  fcmgt v2.4s, v1.4s, v17.4s                             // out
+  bsl v2.16b, v17.16b, v1.16b
+  ushr v1.4s, v18.4s, #14                                // bits
   ushr v3.4s, v2.4s, #16                                 // bits
-  and v0.16b, v3.16b, v0.16b                             // odd
+  and v1.16b, v3.16b, v1.16b                             // odd
   add v3.4s, v2.4s, v18.4s                               // bits
-  add v0.4s, v3.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v3.4s, v0.4s, v2.4s                              // out
-  bsl v3.16b, v0.16b, v2.16b
-  fcmgt v2.4s, v3.4s, v0.4s                              // out
-  bsl v2.16b, v0.16b, v3.16b
-  shrn v0.4h, v2.4s, #16                                 // out_2_0
-  str d0, [x15, #0]                                      // out_2_0
-  ldr s0, [x12, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v2.16b, v19.16b                                    // bias
-  fmla v2.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v2.4s                              // out
-  bsl v0.16b, v7.16b, v2.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out
-  bsl v1.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
-  ushr v2.4s, v1.4s, #16                                 // bits
-  and v0.16b, v2.16b, v0.16b                             // odd
-  add v2.4s, v1.4s, v18.4s                               // bits
-  add v0.4s, v2.4s, v0.4s                                // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v2.4s, v0.4s, v1.4s                              // out
-  bsl v2.16b, v0.16b, v1.16b
-  fcmgt v1.4s, v2.4s, v0.4s                              // out
-  bsl v1.16b, v0.16b, v2.16b
-  shrn v0.4h, v1.4s, #16                                 // out_1_0
-  str d0, [x14, #0]                                      // out_1_0
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  fmla v19.4s, v16.4s, v0.4s                             // out
-  fcmgt v0.4s, v7.4s, v19.4s                             // out
-  bsl v0.16b, v7.16b, v19.16b
+  add v1.4s, v3.4s, v1.4s                                // bits
+  ushr v1.4s, v1.4s, #16                                 // bits
+  shl v1.4s, v1.4s, #16                                  // bits
+  fcmgt v3.4s, v1.4s, v2.4s                              // out
+  bsl v3.16b, v1.16b, v2.16b
+  fcmgt v2.4s, v3.4s, v1.4s                              // out
+  bsl v2.16b, v1.16b, v3.16b
+  shrn v1.4h, v2.4s, #16                                 // out_1_0
+  str d1, [x14, #0]                                      // out_1_0
+  ld1r {v1.4s}, [x12]                                    // scale_row_0
+  fmla v19.4s, v0.4s, v1.4s                              // out
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
   fcmgt v1.4s, v0.4s, v17.4s                             // out
   bsl v1.16b, v17.16b, v0.16b
   ushr v0.4s, v18.4s, #14                                // bits
@@ -554,29 +544,29 @@ L(if_else):
   ldr s20, [x9, #12]                                     // scale_row_7
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v0.4s, v20.4s                             // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v20.4s, v0.4s, v17.4s                            // out
-  bsl v20.16b, v17.16b, v0.16b
-  ushr v0.4s, v18.4s, #14                                // bits
+  fmla v21.4s, v7.4s, v20.4s                             // out
+  fcmgt v7.4s, v16.4s, v21.4s                            // out
+  bsl v7.16b, v16.16b, v21.16b
+  fcmgt v20.4s, v7.4s, v17.4s                            // out
+  bsl v20.16b, v17.16b, v7.16b
+  ushr v7.4s, v18.4s, #14                                // bits
   ushr v21.4s, v20.4s, #16                               // bits
-  and v0.16b, v21.16b, v0.16b                            // odd
+  and v7.16b, v21.16b, v7.16b                            // odd
   add v21.4s, v20.4s, v18.4s                             // bits
-  add v0.4s, v21.4s, v0.4s                               // bits
-  ushr v0.4s, v0.4s, #16                                 // bits
-  shl v0.4s, v0.4s, #16                                  // bits
-  fcmgt v21.4s, v0.4s, v20.4s                            // out
-  bsl v21.16b, v0.16b, v20.16b
-  fcmgt v20.4s, v21.4s, v0.4s                            // out
-  bsl v20.16b, v0.16b, v21.16b
-  shrn v0.4h, v20.4s, #16                                // out_7_0
+  add v7.4s, v21.4s, v7.4s                               // bits
+  ushr v7.4s, v7.4s, #16                                 // bits
+  shl v7.4s, v7.4s, #16                                  // bits
+  fcmgt v21.4s, v7.4s, v20.4s                            // out
+  bsl v21.16b, v7.16b, v20.16b
+  fcmgt v20.4s, v21.4s, v7.4s                            // out
+  bsl v20.16b, v7.16b, v21.16b
+  shrn v7.4h, v20.4s, #16                                // out_7_0
   ldr s20, [x9, #8]                                      // scale_row_6
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v6.4s, v20.4s                             // out
-  fcmgt v6.4s, v7.4s, v21.4s                             // out
-  bsl v6.16b, v7.16b, v21.16b
+  fcmgt v6.4s, v16.4s, v21.4s                            // out
+  bsl v6.16b, v16.16b, v21.16b
   fcmgt v20.4s, v6.4s, v17.4s                            // out
   bsl v20.16b, v17.16b, v6.16b
   ushr v6.4s, v18.4s, #14                                // bits
@@ -595,8 +585,8 @@ L(if_else):
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v5.4s, v20.4s                             // out
-  fcmgt v5.4s, v7.4s, v21.4s                             // out
-  bsl v5.16b, v7.16b, v21.16b
+  fcmgt v5.4s, v16.4s, v21.4s                            // out
+  bsl v5.16b, v16.16b, v21.16b
   fcmgt v20.4s, v5.4s, v17.4s                            // out
   bsl v20.16b, v17.16b, v5.16b
   ushr v5.4s, v18.4s, #14                                // bits
@@ -614,8 +604,8 @@ L(if_else):
   ld1r {v20.4s}, [x9]                                    // scale_row_4
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v4.4s, v20.4s                             // out
-  fcmgt v4.4s, v7.4s, v21.4s                             // out
-  bsl v4.16b, v7.16b, v21.16b
+  fcmgt v4.4s, v16.4s, v21.4s                            // out
+  bsl v4.16b, v16.16b, v21.16b
   fcmgt v20.4s, v4.4s, v17.4s                            // out
   bsl v20.16b, v17.16b, v4.16b
   ushr v4.4s, v18.4s, #14                                // bits
@@ -634,8 +624,8 @@ L(if_else):
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v3.4s, v20.4s                             // out
-  fcmgt v3.4s, v7.4s, v21.4s                             // out
-  bsl v3.16b, v7.16b, v21.16b
+  fcmgt v3.4s, v16.4s, v21.4s                            // out
+  bsl v3.16b, v16.16b, v21.16b
   fcmgt v20.4s, v3.4s, v17.4s                            // out
   bsl v20.16b, v17.16b, v3.16b
   ushr v3.4s, v18.4s, #14                                // bits
@@ -654,8 +644,8 @@ L(if_else):
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v2.4s, v20.4s                             // out
-  fcmgt v2.4s, v7.4s, v21.4s                             // out
-  bsl v2.16b, v7.16b, v21.16b
+  fcmgt v2.4s, v16.4s, v21.4s                            // out
+  bsl v2.16b, v16.16b, v21.16b
   fcmgt v20.4s, v2.4s, v17.4s                            // out
   bsl v20.16b, v17.16b, v2.16b
   ushr v2.4s, v18.4s, #14                                // bits
@@ -674,8 +664,8 @@ L(if_else):
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v1.4s, v20.4s                             // out
-  fcmgt v1.4s, v7.4s, v21.4s                             // out
-  bsl v1.16b, v7.16b, v21.16b
+  fcmgt v1.4s, v16.4s, v21.4s                            // out
+  bsl v1.16b, v16.16b, v21.16b
   fcmgt v20.4s, v1.4s, v17.4s                            // out
   bsl v20.16b, v17.16b, v1.16b
   ushr v1.4s, v18.4s, #14                                // bits
@@ -691,40 +681,40 @@ L(if_else):
   bsl v20.16b, v1.16b, v21.16b
   shrn v1.4h, v20.4s, #16                                // out_1_0
   ld1r {v20.4s}, [x12]                                   // scale_row_0
-  fmla v19.4s, v16.4s, v20.4s                            // out
-  fcmgt v16.4s, v7.4s, v19.4s                            // out
-  bsl v16.16b, v7.16b, v19.16b
-  fcmgt v7.4s, v16.4s, v17.4s                            // out
-  bsl v7.16b, v17.16b, v16.16b
-  ushr v16.4s, v18.4s, #14                               // bits
-  ushr v17.4s, v7.4s, #16                                // bits
-  and v16.16b, v17.16b, v16.16b                          // odd
-  add v17.4s, v7.4s, v18.4s                              // bits
-  add v16.4s, v17.4s, v16.4s                             // bits
-  ushr v16.4s, v16.4s, #16                               // bits
-  shl v16.4s, v16.4s, #16                                // bits
-  fcmgt v17.4s, v16.4s, v7.4s                            // out
-  bsl v17.16b, v16.16b, v7.16b
-  fcmgt v7.4s, v17.4s, v16.4s                            // out
-  bsl v7.16b, v16.16b, v17.16b
-  shrn v7.4h, v7.4s, #16                                 // out_0_0
+  fmla v19.4s, v0.4s, v20.4s                             // out
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
+  fcmgt v16.4s, v0.4s, v17.4s                            // out
+  bsl v16.16b, v17.16b, v0.16b
+  ushr v0.4s, v18.4s, #14                                // bits
+  ushr v17.4s, v16.4s, #16                               // bits
+  and v0.16b, v17.16b, v0.16b                            // odd
+  add v17.4s, v16.4s, v18.4s                             // bits
+  add v0.4s, v17.4s, v0.4s                               // bits
+  ushr v0.4s, v0.4s, #16                                 // bits
+  shl v0.4s, v0.4s, #16                                  // bits
+  fcmgt v17.4s, v0.4s, v16.4s                            // out
+  bsl v17.16b, v0.16b, v16.16b
+  fcmgt v16.4s, v17.4s, v0.4s                            // out
+  bsl v16.16b, v0.16b, v17.16b
+  shrn v0.4h, v16.4s, #16                                // out_0_0
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v0.h}[0], [x13]                                   // out_7_0
+  st1 {v7.h}[0], [x13]                                   // out_7_0
   st1 {v6.h}[0], [x20]                                   // out_6_0
   st1 {v5.h}[0], [x19]                                   // out_5_0
   st1 {v4.h}[0], [x17]                                   // out_4_0
   st1 {v3.h}[0], [x16]                                   // out_3_0
   st1 {v2.h}[0], [x15]                                   // out_2_0
   st1 {v1.h}[0], [x14]                                   // out_1_0
-  st1 {v7.h}[0], [x6]                                    // out_0_0
+  st1 {v0.h}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x13, #2
-  st1 {v0.h}[1], [x9]                                    // out_7_0
+  st1 {v7.h}[1], [x9]                                    // out_7_0
   add x9, x20, #2
   st1 {v6.h}[1], [x9]                                    // out_6_0
   add x9, x19, #2
@@ -738,13 +728,13 @@ L(if_2_done):
   add x9, x14, #2
   st1 {v1.h}[1], [x9]                                    // out_1_0
   add x9, x6, #2
-  st1 {v7.h}[1], [x9]                                    // out_0_0
+  st1 {v0.h}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x13, #4
-  st1 {v0.h}[2], [x9]                                    // out_7_0
+  st1 {v7.h}[2], [x9]                                    // out_7_0
   add x9, x20, #4
   st1 {v6.h}[2], [x9]                                    // out_6_0
   add x9, x19, #4
@@ -758,7 +748,7 @@ L(if_3_done):
   add x9, x14, #4
   st1 {v1.h}[2], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v7.h}[2], [x9]                                    // out_0_0
+  st1 {v0.h}[2], [x9]                                    // out_0_0
 L(if_4_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

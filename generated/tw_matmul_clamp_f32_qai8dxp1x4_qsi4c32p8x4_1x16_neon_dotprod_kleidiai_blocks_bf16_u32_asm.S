@@ -182,10 +182,10 @@ L(k_done):
   shll v2.4s, v2.4h, #16                                 // scale_2
   ldr d3, [x15, #8]                                      // scale
   shll v3.4s, v3.4h, #16                                 // scale_3
-  scvtf v4.4s, v21.4s                                    // real
-  scvtf v5.4s, v22.4s                                    // real
-  scvtf v6.4s, v23.4s                                    // real
-  scvtf v7.4s, v24.4s                                    // real
+  scvtf v4.4s, v21.4s, #4                                // real
+  scvtf v5.4s, v22.4s, #4                                // real
+  scvtf v6.4s, v23.4s, #4                                // real
+  scvtf v7.4s, v24.4s, #4                                // real
   fmla v17.4s, v4.4s, v0.4s                              // f_0
   fmla v18.4s, v5.4s, v1.4s                              // f_1
   fmla v19.4s, v6.4s, v2.4s                              // f_2
@@ -195,12 +195,6 @@ L(k_done):
   subs x12, x12, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  ldr x12, =1031798784
-  dup v0.4s, w12                                         // sixteenth
-  fmul v1.4s, v17.4s, v0.4s                              // f
-  fmul v2.4s, v18.4s, v0.4s                              // f
-  fmul v3.4s, v19.4s, v0.4s                              // f
-  fmul v0.4s, v20.4s, v0.4s                              // f
   mov x12, #4
   mul x12, x10, x12
   mov x13, #16
@@ -208,25 +202,25 @@ L(block_done):
   add x12, x12, x13
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
-  ldp q5, q4, [x13, #0]                                  // colsum_0, colsum_1
-  ldp q7, q6, [x12, #0]                                  // colsum_2, colsum_3
+  ldp q1, q0, [x13, #0]                                  // colsum_0, colsum_1
+  ldp q3, q2, [x12, #0]                                  // colsum_2, colsum_3
   mov x12, #1
   mul x12, x10, x12
   add x12, x7, x12                                       // field
-  ld1r {v16.4s}, [x12]                                   // zero_0
-  scvtf v16.4s, v16.4s                                   // zero
-  fmla v1.4s, v5.4s, v16.4s                              // f_0_0
-  fmla v2.4s, v4.4s, v16.4s                              // f_0_1
-  fmla v3.4s, v7.4s, v16.4s                              // f_0_2
-  fmla v0.4s, v6.4s, v16.4s                              // f_0_3
+  ld1r {v4.4s}, [x12]                                    // zero_0
+  scvtf v4.4s, v4.4s                                     // zero
+  fmla v17.4s, v1.4s, v4.4s                              // f_0_0
+  fmla v18.4s, v0.4s, v4.4s                              // f_0_1
+  fmla v19.4s, v3.4s, v4.4s                              // f_0_2
+  fmla v20.4s, v2.4s, v4.4s                              // f_0_3
   mov x12, #1
   mul x12, x10, x12
   add x12, x12, #4
   add x12, x7, x12                                       // field
   add x13, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x13]                                    // min
-  ldr s5, [x13, #4]                                      // max
-  dup v5.4s, v5.s[0]
+  ld1r {v0.4s}, [x13]                                    // min
+  ldr s1, [x13, #4]                                      // max
+  dup v1.4s, v1.s[0]
   mov x13, #16
   mov x14, #4
   mul x10, x10, x14
@@ -247,36 +241,36 @@ L(block_done):
   add x13, x13, #32
   cmp x11, #0                                            // bias
   csel x9, x9, x13, eq
-  ldp q7, q6, [x10, #0]                                  // bias, bias
-  ldp q17, q16, [x9, #0]                                 // bias, bias
-  ld1r {v18.4s}, [x12]                                   // scale_row_0
-  fmla v7.4s, v1.4s, v18.4s                              // out
-  fcmgt v1.4s, v4.4s, v7.4s                              // out
-  bsl v1.16b, v4.16b, v7.16b
-  fcmgt v7.4s, v1.4s, v5.4s                              // out_0_0
-  bsl v7.16b, v5.16b, v1.16b
-  str q7, [x6, #0]                                       // out_0_0
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v6.4s, v2.4s, v1.4s                               // out
-  fcmgt v1.4s, v4.4s, v6.4s                              // out
-  bsl v1.16b, v4.16b, v6.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v2.16b, v5.16b, v1.16b
+  ldp q3, q2, [x10, #0]                                  // bias, bias
+  ldp q5, q4, [x9, #0]                                   // bias, bias
+  ld1r {v6.4s}, [x12]                                    // scale_row_0
+  fmla v3.4s, v17.4s, v6.4s                              // out
+  fcmgt v6.4s, v0.4s, v3.4s                              // out
+  bsl v6.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_0
+  bsl v3.16b, v1.16b, v6.16b
+  str q3, [x6, #0]                                       // out_0_0
+  ld1r {v3.4s}, [x12]                                    // scale_row_0
+  fmla v2.4s, v18.4s, v3.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v3.4s, v1.4s                              // out_0_1
+  bsl v2.16b, v1.16b, v3.16b
   str q2, [x6, #16]                                      // out_0_1
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v17.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v4.4s, v17.4s                             // out
-  bsl v1.16b, v4.16b, v17.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v1.16b
-  str q2, [x6, #32]                                      // out_0_2
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v16.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v4.4s, v16.4s                             // out
-  bsl v0.16b, v4.16b, v16.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_3
-  bsl v1.16b, v5.16b, v0.16b
-  str q1, [x6, #48]                                      // out_0_3
+  ld1r {v2.4s}, [x12]                                    // scale_row_0
+  fmla v5.4s, v19.4s, v2.4s                              // out
+  fcmgt v2.4s, v0.4s, v5.4s                              // out
+  bsl v2.16b, v0.16b, v5.16b
+  fcmgt v3.4s, v2.4s, v1.4s                              // out_0_2
+  bsl v3.16b, v1.16b, v2.16b
+  str q3, [x6, #32]                                      // out_0_2
+  ld1r {v2.4s}, [x12]                                    // scale_row_0
+  fmla v4.4s, v20.4s, v2.4s                              // out
+  fcmgt v2.4s, v0.4s, v4.4s                              // out
+  bsl v2.16b, v0.16b, v4.16b
+  fcmgt v0.4s, v2.4s, v1.4s                              // out_0_3
+  bsl v0.16b, v1.16b, v2.16b
+  str q0, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
@@ -297,22 +291,22 @@ L(if_else):
   csel x13, x13, xzr, hs
   cmp x13, #0
   csel x13, x10, x10, eq
-  ld1r {v6.4s}, [x13]                                    // bias
+  ld1r {v2.4s}, [x13]                                    // bias
   mov x15, #1
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v6.s}[1], [x15]                                   // bias
+  ld1 {v2.s}[1], [x15]                                   // bias
   mov x15, #2
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v6.s}[2], [x15]                                   // bias
+  ld1 {v2.s}[2], [x15]                                   // bias
   mov x15, #3
   cmp x14, x15
   csel x14, x14, x15, lo
   add x13, x13, x14, lsl #2
-  ld1 {v6.s}[3], [x13]                                   // bias
+  ld1 {v2.s}[3], [x13]                                   // bias
   mov x13, #4
   subs x14, x11, x13
   csel x14, x14, xzr, hs
@@ -321,22 +315,22 @@ L(if_else):
   add x15, x10, #16
   cmp x13, #0
   csel x13, x10, x15, eq
-  ld1r {v7.4s}, [x13]                                    // bias
+  ld1r {v3.4s}, [x13]                                    // bias
   mov x15, #1
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v7.s}[1], [x15]                                   // bias
+  ld1 {v3.s}[1], [x15]                                   // bias
   mov x15, #2
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v7.s}[2], [x15]                                   // bias
+  ld1 {v3.s}[2], [x15]                                   // bias
   mov x15, #3
   cmp x14, x15
   csel x14, x14, x15, lo
   add x13, x13, x14, lsl #2
-  ld1 {v7.s}[3], [x13]                                   // bias
+  ld1 {v3.s}[3], [x13]                                   // bias
   mov x13, #8
   subs x14, x11, x13
   csel x14, x14, xzr, hs
@@ -344,22 +338,22 @@ L(if_else):
   csel x13, x13, xzr, hs
   cmp x13, #0
   csel x13, x10, x9, eq
-  ld1r {v16.4s}, [x13]                                   // bias
+  ld1r {v4.4s}, [x13]                                    // bias
   mov x15, #1
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v16.s}[1], [x15]                                  // bias
+  ld1 {v4.s}[1], [x15]                                   // bias
   mov x15, #2
   cmp x14, x15
   csel x15, x14, x15, lo
   add x15, x13, x15, lsl #2
-  ld1 {v16.s}[2], [x15]                                  // bias
+  ld1 {v4.s}[2], [x15]                                   // bias
   mov x15, #3
   cmp x14, x15
   csel x14, x14, x15, lo
   add x13, x13, x14, lsl #2
-  ld1 {v16.s}[3], [x13]                                  // bias
+  ld1 {v4.s}[3], [x13]                                   // bias
   mov x13, #12
   subs x11, x11, x13
   csel x11, x11, xzr, hs
@@ -368,134 +362,134 @@ L(if_else):
   add x9, x9, #16
   cmp x13, #0
   csel x9, x10, x9, eq
-  ld1r {v17.4s}, [x9]                                    // bias
+  ld1r {v5.4s}, [x9]                                     // bias
   mov x10, #1
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[1], [x10]                                  // bias
+  ld1 {v5.s}[1], [x10]                                   // bias
   mov x10, #2
   cmp x11, x10
   csel x10, x11, x10, lo
   add x10, x9, x10, lsl #2
-  ld1 {v17.s}[2], [x10]                                  // bias
+  ld1 {v5.s}[2], [x10]                                   // bias
   mov x10, #3
   cmp x11, x10
   csel x10, x11, x10, lo
   add x9, x9, x10, lsl #2
-  ld1 {v17.s}[3], [x9]                                   // bias
-  ld1r {v18.4s}, [x12]                                   // scale_row_0
-  fmla v6.4s, v1.4s, v18.4s                              // out
-  fcmgt v1.4s, v4.4s, v6.4s                              // out
-  bsl v1.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v1.4s, v5.4s                              // out_0_0
-  bsl v6.16b, v5.16b, v1.16b
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v7.4s, v2.4s, v1.4s                               // out
-  fcmgt v1.4s, v4.4s, v7.4s                              // out
-  bsl v1.16b, v4.16b, v7.16b
-  fcmgt v2.4s, v1.4s, v5.4s                              // out_0_1
-  bsl v2.16b, v5.16b, v1.16b
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v16.4s, v3.4s, v1.4s                              // out
-  fcmgt v1.4s, v4.4s, v16.4s                             // out
-  bsl v1.16b, v4.16b, v16.16b
-  fcmgt v3.4s, v1.4s, v5.4s                              // out_0_2
-  bsl v3.16b, v5.16b, v1.16b
-  ld1r {v1.4s}, [x12]                                    // scale_row_0
-  fmla v17.4s, v0.4s, v1.4s                              // out
-  fcmgt v0.4s, v4.4s, v17.4s                             // out
-  bsl v0.16b, v4.16b, v17.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_3
-  bsl v1.16b, v5.16b, v0.16b
+  ld1 {v5.s}[3], [x9]                                    // bias
+  ld1r {v6.4s}, [x12]                                    // scale_row_0
+  fmla v2.4s, v17.4s, v6.4s                              // out
+  fcmgt v6.4s, v0.4s, v2.4s                              // out
+  bsl v6.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v6.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v6.16b
+  ld1r {v6.4s}, [x12]                                    // scale_row_0
+  fmla v3.4s, v18.4s, v6.4s                              // out
+  fcmgt v6.4s, v0.4s, v3.4s                              // out
+  bsl v6.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v6.4s, v1.4s                              // out_0_1
+  bsl v3.16b, v1.16b, v6.16b
+  ld1r {v6.4s}, [x12]                                    // scale_row_0
+  fmla v4.4s, v19.4s, v6.4s                              // out
+  fcmgt v6.4s, v0.4s, v4.4s                              // out
+  bsl v6.16b, v0.16b, v4.16b
+  fcmgt v4.4s, v6.4s, v1.4s                              // out_0_2
+  bsl v4.16b, v1.16b, v6.16b
+  ld1r {v6.4s}, [x12]                                    // scale_row_0
+  fmla v5.4s, v20.4s, v6.4s                              // out
+  fcmgt v6.4s, v0.4s, v5.4s                              // out
+  bsl v6.16b, v0.16b, v5.16b
+  fcmgt v0.4s, v6.4s, v1.4s                              // out_0_3
+  bsl v0.16b, v1.16b, v6.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v6.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v6.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v6.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v6.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x6, #16
-  st1 {v2.s}[0], [x9]                                    // out_0_1
+  st1 {v3.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x6, #20
-  st1 {v2.s}[1], [x9]                                    // out_0_1
+  st1 {v3.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x6, #24
-  st1 {v2.s}[2], [x9]                                    // out_0_1
+  st1 {v3.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
   mov x9, #8
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_9_done)
   add x9, x6, #28
-  st1 {v2.s}[3], [x9]                                    // out_0_1
+  st1 {v3.s}[3], [x9]                                    // out_0_1
 L(if_9_done):
   mov x9, #9
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_10_done)
   add x9, x6, #32
-  st1 {v3.s}[0], [x9]                                    // out_0_2
+  st1 {v4.s}[0], [x9]                                    // out_0_2
 L(if_10_done):
   mov x9, #10
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_11_done)
   add x9, x6, #36
-  st1 {v3.s}[1], [x9]                                    // out_0_2
+  st1 {v4.s}[1], [x9]                                    // out_0_2
 L(if_11_done):
   mov x9, #11
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_12_done)
   add x9, x6, #40
-  st1 {v3.s}[2], [x9]                                    // out_0_2
+  st1 {v4.s}[2], [x9]                                    // out_0_2
 L(if_12_done):
   mov x9, #12
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_13_done)
   add x9, x6, #44
-  st1 {v3.s}[3], [x9]                                    // out_0_2
+  st1 {v4.s}[3], [x9]                                    // out_0_2
 L(if_13_done):
   mov x9, #13
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_14_done)
   add x9, x6, #48
-  st1 {v1.s}[0], [x9]                                    // out_0_3
+  st1 {v0.s}[0], [x9]                                    // out_0_3
 L(if_14_done):
   mov x9, #14
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_15_done)
   add x9, x6, #52
-  st1 {v1.s}[1], [x9]                                    // out_0_3
+  st1 {v0.s}[1], [x9]                                    // out_0_3
 L(if_15_done):
   mov x9, #15
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_16_done)
   add x9, x6, #56
-  st1 {v1.s}[2], [x9]                                    // out_0_3
+  st1 {v0.s}[2], [x9]                                    // out_0_3
 L(if_16_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

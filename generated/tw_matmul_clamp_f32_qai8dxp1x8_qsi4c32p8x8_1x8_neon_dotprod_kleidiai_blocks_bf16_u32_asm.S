@@ -138,40 +138,36 @@ L(k_done):
   shll v1.4s, v1.4h, #16                                 // scale_1
   addp v2.4s, v7.4s, v16.4s                              // out
   addp v3.4s, v17.4s, v18.4s                             // out
-  scvtf v2.4s, v2.4s                                     // real
-  scvtf v3.4s, v3.4s                                     // real
+  scvtf v2.4s, v2.4s, #4                                 // real
+  scvtf v3.4s, v3.4s, #4                                 // real
   fmla v5.4s, v2.4s, v0.4s                               // f_0
   fmla v6.4s, v3.4s, v1.4s                               // f_1
   add x13, x13, #16
   subs x11, x11, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  ldr x11, =1031798784
-  dup v0.4s, w11                                         // sixteenth
-  fmul v1.4s, v5.4s, v0.4s                               // f
-  fmul v0.4s, v6.4s, v0.4s                               // f
   mov x11, #4
   mul x11, x10, x11
   mov x12, #16
   mul x12, x9, x12
   add x11, x11, x12
   add x11, x3, x11                                       // field
-  ldp q3, q2, [x11, #0]                                  // colsum_0, colsum_1
+  ldp q1, q0, [x11, #0]                                  // colsum_0, colsum_1
   mov x11, #1
   mul x11, x10, x11
   add x11, x7, x11                                       // field
-  ld1r {v4.4s}, [x11]                                    // zero_0
-  scvtf v4.4s, v4.4s                                     // zero
-  fmla v1.4s, v3.4s, v4.4s                               // f_0_0
-  fmla v0.4s, v2.4s, v4.4s                               // f_0_1
+  ld1r {v2.4s}, [x11]                                    // zero_0
+  scvtf v2.4s, v2.4s                                     // zero
+  fmla v5.4s, v1.4s, v2.4s                               // f_0_0
+  fmla v6.4s, v0.4s, v2.4s                               // f_0_1
   mov x11, #1
   mul x11, x10, x11
   add x11, x11, #4
   add x11, x7, x11                                       // field
   add x12, x0, #8*15                                     // clamp
-  ld1r {v2.4s}, [x12]                                    // min
-  ldr s3, [x12, #4]                                      // max
-  dup v3.4s, v3.s[0]
+  ld1r {v0.4s}, [x12]                                    // min
+  ldr s1, [x12, #4]                                      // max
+  dup v1.4s, v1.s[0]
   mov x12, #8
   mov x13, #4
   mul x10, x10, x13
@@ -186,21 +182,21 @@ L(block_done):
   add x12, x10, x2
   cmp x10, #0                                            // bias
   csel x9, x9, x12, eq
-  ldp q5, q4, [x9, #0]                                   // bias, bias
-  ld1r {v6.4s}, [x11]                                    // scale_row_0
-  fmla v5.4s, v1.4s, v6.4s                               // out
-  fcmgt v1.4s, v2.4s, v5.4s                              // out
-  bsl v1.16b, v2.16b, v5.16b
-  fcmgt v5.4s, v1.4s, v3.4s                              // out_0_0
-  bsl v5.16b, v3.16b, v1.16b
-  str q5, [x6, #0]                                       // out_0_0
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v4.4s, v0.4s, v1.4s                               // out
-  fcmgt v0.4s, v2.4s, v4.4s                              // out
-  bsl v0.16b, v2.16b, v4.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  ldp q3, q2, [x9, #0]                                   // bias, bias
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmla v3.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v0.4s, v3.4s                              // out
+  bsl v4.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
+  bsl v3.16b, v1.16b, v4.16b
+  str q3, [x6, #0]                                       // out_0_0
+  ld1r {v3.4s}, [x11]                                    // scale_row_0
+  fmla v2.4s, v6.4s, v3.4s                               // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
+  bsl v0.16b, v1.16b, v3.16b
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x10, [x0, #8*14]                                   // bias
@@ -216,22 +212,22 @@ L(if_else):
   csel x12, x12, xzr, hs
   cmp x12, #0
   csel x12, x9, x9, eq
-  ld1r {v4.4s}, [x12]                                    // bias
+  ld1r {v2.4s}, [x12]                                    // bias
   mov x14, #1
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v4.s}[1], [x14]                                   // bias
+  ld1 {v2.s}[1], [x14]                                   // bias
   mov x14, #2
   cmp x13, x14
   csel x14, x13, x14, lo
   add x14, x12, x14, lsl #2
-  ld1 {v4.s}[2], [x14]                                   // bias
+  ld1 {v2.s}[2], [x14]                                   // bias
   mov x14, #3
   cmp x13, x14
   csel x13, x13, x14, lo
   add x12, x12, x13, lsl #2
-  ld1 {v4.s}[3], [x12]                                   // bias
+  ld1 {v2.s}[3], [x12]                                   // bias
   mov x12, #4
   subs x10, x10, x12
   csel x10, x10, xzr, hs
@@ -240,74 +236,74 @@ L(if_else):
   add x13, x9, #16
   cmp x12, #0
   csel x9, x9, x13, eq
-  ld1r {v5.4s}, [x9]                                     // bias
+  ld1r {v3.4s}, [x9]                                     // bias
   mov x12, #1
   cmp x10, x12
   csel x12, x10, x12, lo
   add x12, x9, x12, lsl #2
-  ld1 {v5.s}[1], [x12]                                   // bias
+  ld1 {v3.s}[1], [x12]                                   // bias
   mov x12, #2
   cmp x10, x12
   csel x12, x10, x12, lo
   add x12, x9, x12, lsl #2
-  ld1 {v5.s}[2], [x12]                                   // bias
+  ld1 {v3.s}[2], [x12]                                   // bias
   mov x12, #3
   cmp x10, x12
   csel x10, x10, x12, lo
   add x9, x9, x10, lsl #2
-  ld1 {v5.s}[3], [x9]                                    // bias
-  ld1r {v6.4s}, [x11]                                    // scale_row_0
-  fmla v4.4s, v1.4s, v6.4s                               // out
-  fcmgt v1.4s, v2.4s, v4.4s                              // out
-  bsl v1.16b, v2.16b, v4.16b
-  fcmgt v4.4s, v1.4s, v3.4s                              // out_0_0
-  bsl v4.16b, v3.16b, v1.16b
-  ld1r {v1.4s}, [x11]                                    // scale_row_0
-  fmla v5.4s, v0.4s, v1.4s                               // out
-  fcmgt v0.4s, v2.4s, v5.4s                              // out
-  bsl v0.16b, v2.16b, v5.16b
-  fcmgt v1.4s, v0.4s, v3.4s                              // out_0_1
-  bsl v1.16b, v3.16b, v0.16b
+  ld1 {v3.s}[3], [x9]                                    // bias
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmla v2.4s, v5.4s, v4.4s                               // out
+  fcmgt v4.4s, v0.4s, v2.4s                              // out
+  bsl v4.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v4.16b
+  ld1r {v4.4s}, [x11]                                    // scale_row_0
+  fmla v3.4s, v6.4s, v4.4s                               // out
+  fcmgt v4.4s, v0.4s, v3.4s                              // out
+  bsl v4.16b, v0.16b, v3.16b
+  fcmgt v0.4s, v4.4s, v1.4s                              // out_0_1
+  bsl v0.16b, v1.16b, v4.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v4.s}[0], [x6]                                    // out_0_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v4.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v4.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v4.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x6, #16
-  st1 {v1.s}[0], [x9]                                    // out_0_1
+  st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x6, #20
-  st1 {v1.s}[1], [x9]                                    // out_0_1
+  st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x6, #24
-  st1 {v1.s}[2], [x9]                                    // out_0_1
+  st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -242,14 +242,14 @@ L(k_done):
   shll v25.4s, v25.4h, #16                               // scale_0
   ldr d26, [x15], #8                                     // scale
   shll v26.4s, v26.4h, #16                               // scale_1
-  scvtf v17.4s, v17.4s                                   // real
-  scvtf v18.4s, v18.4s                                   // real
-  scvtf v19.4s, v19.4s                                   // real
-  scvtf v20.4s, v20.4s                                   // real
-  scvtf v21.4s, v21.4s                                   // real
-  scvtf v22.4s, v22.4s                                   // real
-  scvtf v23.4s, v23.4s                                   // real
-  scvtf v24.4s, v24.4s                                   // real
+  scvtf v17.4s, v17.4s, #4                               // real
+  scvtf v18.4s, v18.4s, #4                               // real
+  scvtf v19.4s, v19.4s, #4                               // real
+  scvtf v20.4s, v20.4s, #4                               // real
+  scvtf v21.4s, v21.4s, #4                               // real
+  scvtf v22.4s, v22.4s, #4                               // real
+  scvtf v23.4s, v23.4s, #4                               // real
+  scvtf v24.4s, v24.4s, #4                               // real
   fmla v1.4s, v17.4s, v25.4s                             // f_0
   fmla v2.4s, v18.4s, v26.4s                             // f_1
   fmla v3.4s, v19.4s, v25.4s                             // f_2
@@ -261,16 +261,6 @@ L(k_done):
   subs x12, x12, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  ldr x12, =1031798784
-  dup v0.4s, w12                                         // sixteenth
-  fmul v1.4s, v1.4s, v0.4s                               // f
-  fmul v2.4s, v2.4s, v0.4s                               // f
-  fmul v3.4s, v3.4s, v0.4s                               // f
-  fmul v4.4s, v4.4s, v0.4s                               // f
-  fmul v5.4s, v5.4s, v0.4s                               // f
-  fmul v6.4s, v6.4s, v0.4s                               // f
-  fmul v7.4s, v7.4s, v0.4s                               // f
-  fmul v0.4s, v16.4s, v0.4s                              // f
   mov x12, #2
   mul x12, x10, x12
   mov x13, #8
@@ -278,36 +268,36 @@ L(block_done):
   add x12, x12, x13
   add x13, x3, x12                                       // field
   add x12, x11, x12                                      // field
-  ldr q16, [x13, #0]                                     // colsum_0
+  ldr q0, [x13, #0]                                      // colsum_0
   ldr q17, [x12, #0]                                     // colsum_1
   mov x12, #4
   mul x12, x10, x12
   add x12, x7, x12                                       // field
   ld1r {v18.4s}, [x12]                                   // zero_0
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v1.4s, v16.4s, v18.4s                             // f_0_0
+  fmla v1.4s, v0.4s, v18.4s                              // f_0_0
   fmla v2.4s, v17.4s, v18.4s                             // f_0_1
   ldr s18, [x12, #4]                                     // zero_1
   dup v18.4s, v18.s[0]
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v3.4s, v16.4s, v18.4s                             // f_1_0
+  fmla v3.4s, v0.4s, v18.4s                              // f_1_0
   fmla v4.4s, v17.4s, v18.4s                             // f_1_1
   ldr s18, [x12, #8]                                     // zero_2
   dup v18.4s, v18.s[0]
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v5.4s, v16.4s, v18.4s                             // f_2_0
+  fmla v5.4s, v0.4s, v18.4s                              // f_2_0
   fmla v6.4s, v17.4s, v18.4s                             // f_2_1
   ldr s18, [x12, #12]                                    // zero_3
   dup v18.4s, v18.s[0]
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v7.4s, v16.4s, v18.4s                             // f_3_0
-  fmla v0.4s, v17.4s, v18.4s                             // f_3_1
+  fmla v7.4s, v0.4s, v18.4s                              // f_3_0
+  fmla v16.4s, v17.4s, v18.4s                            // f_3_1
   mov x12, #4
   mul x12, x10, x12
   add x12, x12, #16
   add x12, x7, x12                                       // field
   add x13, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x13]                                   // min
+  ld1r {v0.4s}, [x13]                                    // min
   ldr s17, [x13, #4]                                     // max
   dup v17.4s, v17.s[0]
   mov x13, #8
@@ -355,70 +345,70 @@ L(block_done):
   dup v20.4s, v20.s[0]
   mov v21.16b, v18.16b                                   // bias
   fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v16.4s, v21.4s                            // out
-  bsl v7.16b, v16.16b, v21.16b
+  fcmgt v7.4s, v0.4s, v21.4s                             // out
+  bsl v7.16b, v0.16b, v21.16b
   fcmgt v20.4s, v7.4s, v17.4s                            // out_3_0
   bsl v20.16b, v17.16b, v7.16b
   str q20, [x14, #0]                                     // out_3_0
   ldr s7, [x12, #12]                                     // scale_row_3
   dup v7.4s, v7.s[0]
   mov v20.16b, v19.16b                                   // bias
-  fmla v20.4s, v0.4s, v7.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v7.4s, v0.4s, v17.4s                             // out_3_1
-  bsl v7.16b, v17.16b, v0.16b
-  str q7, [x14, #16]                                     // out_3_1
-  ldr s0, [x12, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v7.16b, v18.16b                                    // bias
-  fmla v7.4s, v5.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v7.4s                             // out
-  bsl v0.16b, v16.16b, v7.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v0.16b
-  str q5, [x16, #0]                                      // out_2_0
-  ldr s0, [x12, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v20.4s, v16.4s, v7.4s                             // out
+  fcmgt v7.4s, v0.4s, v20.4s                             // out
+  bsl v7.16b, v0.16b, v20.16b
+  fcmgt v16.4s, v7.4s, v17.4s                            // out_3_1
+  bsl v16.16b, v17.16b, v7.16b
+  str q16, [x14, #16]                                    // out_3_1
+  ldr s7, [x12, #8]                                      // scale_row_2
+  dup v7.4s, v7.s[0]
+  mov v16.16b, v18.16b                                   // bias
+  fmla v16.4s, v5.4s, v7.4s                              // out
+  fcmgt v5.4s, v0.4s, v16.4s                             // out
+  bsl v5.16b, v0.16b, v16.16b
+  fcmgt v7.4s, v5.4s, v17.4s                             // out_2_0
+  bsl v7.16b, v17.16b, v5.16b
+  str q7, [x16, #0]                                      // out_2_0
+  ldr s5, [x12, #8]                                      // scale_row_2
+  dup v5.4s, v5.s[0]
+  mov v7.16b, v19.16b                                    // bias
+  fmla v7.4s, v6.4s, v5.4s                               // out
+  fcmgt v5.4s, v0.4s, v7.4s                              // out
+  bsl v5.16b, v0.16b, v7.16b
+  fcmgt v6.4s, v5.4s, v17.4s                             // out_2_1
+  bsl v6.16b, v17.16b, v5.16b
+  str q6, [x16, #16]                                     // out_2_1
+  ldr s5, [x12, #4]                                      // scale_row_1
+  dup v5.4s, v5.s[0]
+  mov v6.16b, v18.16b                                    // bias
+  fmla v6.4s, v3.4s, v5.4s                               // out
+  fcmgt v3.4s, v0.4s, v6.4s                              // out
+  bsl v3.16b, v0.16b, v6.16b
+  fcmgt v5.4s, v3.4s, v17.4s                             // out_1_0
+  bsl v5.16b, v17.16b, v3.16b
+  str q5, [x15, #0]                                      // out_1_0
+  ldr s3, [x12, #4]                                      // scale_row_1
+  dup v3.4s, v3.s[0]
   mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v5.4s                             // out
-  bsl v0.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_2_1
-  bsl v5.16b, v17.16b, v0.16b
-  str q5, [x16, #16]                                     // out_2_1
-  ldr s0, [x12, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v5.16b, v18.16b                                    // bias
-  fmla v5.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v5.4s                             // out
-  bsl v0.16b, v16.16b, v5.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_0
-  bsl v3.16b, v17.16b, v0.16b
-  str q3, [x15, #0]                                      // out_1_0
-  ldr s0, [x12, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v3.16b, v19.16b                                    // bias
-  fmla v3.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v3.4s                             // out
-  bsl v0.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_1
-  bsl v3.16b, v17.16b, v0.16b
-  str q3, [x15, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  fmla v18.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  fmla v19.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  fmla v5.4s, v4.4s, v3.4s                               // out
+  fcmgt v3.4s, v0.4s, v5.4s                              // out
+  bsl v3.16b, v0.16b, v5.16b
+  fcmgt v4.4s, v3.4s, v17.4s                             // out_1_1
+  bsl v4.16b, v17.16b, v3.16b
+  str q4, [x15, #16]                                     // out_1_1
+  ld1r {v3.4s}, [x12]                                    // scale_row_0
+  fmla v18.4s, v1.4s, v3.4s                              // out
+  fcmgt v1.4s, v0.4s, v18.4s                             // out
+  bsl v1.16b, v0.16b, v18.16b
+  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_0
+  bsl v3.16b, v17.16b, v1.16b
+  str q3, [x6, #0]                                       // out_0_0
+  ld1r {v1.4s}, [x12]                                    // scale_row_0
+  fmla v19.4s, v2.4s, v1.4s                              // out
+  fcmgt v1.4s, v0.4s, v19.4s                             // out
+  bsl v1.16b, v0.16b, v19.16b
+  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
+  bsl v0.16b, v17.16b, v1.16b
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
@@ -482,69 +472,69 @@ L(if_else):
   dup v20.4s, v20.s[0]
   mov v21.16b, v18.16b                                   // bias
   fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v16.4s, v21.4s                            // out
-  bsl v7.16b, v16.16b, v21.16b
+  fcmgt v7.4s, v0.4s, v21.4s                             // out
+  bsl v7.16b, v0.16b, v21.16b
   fcmgt v20.4s, v7.4s, v17.4s                            // out_3_0
   bsl v20.16b, v17.16b, v7.16b
   ldr s7, [x12, #12]                                     // scale_row_3
   dup v7.4s, v7.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v0.4s, v7.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v7.4s, v0.4s, v17.4s                             // out_3_1
-  bsl v7.16b, v17.16b, v0.16b
-  ldr s0, [x12, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v16.4s, v7.4s                             // out
+  fcmgt v7.4s, v0.4s, v21.4s                             // out
+  bsl v7.16b, v0.16b, v21.16b
+  fcmgt v16.4s, v7.4s, v17.4s                            // out_3_1
+  bsl v16.16b, v17.16b, v7.16b
+  ldr s7, [x12, #8]                                      // scale_row_2
+  dup v7.4s, v7.s[0]
   mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v0.16b
-  ldr s0, [x12, #8]                                      // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v5.4s, v7.4s                              // out
+  fcmgt v5.4s, v0.4s, v21.4s                             // out
+  bsl v5.16b, v0.16b, v21.16b
+  fcmgt v7.4s, v5.4s, v17.4s                             // out_2_0
+  bsl v7.16b, v17.16b, v5.16b
+  ldr s5, [x12, #8]                                      // scale_row_2
+  dup v5.4s, v5.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v6.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v6.4s, v0.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v0.16b
-  ldr s0, [x12, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v6.4s, v5.4s                              // out
+  fcmgt v5.4s, v0.4s, v21.4s                             // out
+  bsl v5.16b, v0.16b, v21.16b
+  fcmgt v6.4s, v5.4s, v17.4s                             // out_2_1
+  bsl v6.16b, v17.16b, v5.16b
+  ldr s5, [x12, #4]                                      // scale_row_1
+  dup v5.4s, v5.s[0]
   mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_0
-  bsl v3.16b, v17.16b, v0.16b
-  ldr s0, [x12, #4]                                      // scale_row_1
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v3.4s, v5.4s                              // out
+  fcmgt v3.4s, v0.4s, v21.4s                             // out
+  bsl v3.16b, v0.16b, v21.16b
+  fcmgt v5.4s, v3.4s, v17.4s                             // out_1_0
+  bsl v5.16b, v17.16b, v3.16b
+  ldr s3, [x12, #4]                                      // scale_row_1
+  dup v3.4s, v3.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v4.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_1_1
-  bsl v4.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  fmla v18.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x12]                                    // scale_row_0
-  fmla v19.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v2.16b, v17.16b, v0.16b
+  fmla v21.4s, v4.4s, v3.4s                              // out
+  fcmgt v3.4s, v0.4s, v21.4s                             // out
+  bsl v3.16b, v0.16b, v21.16b
+  fcmgt v4.4s, v3.4s, v17.4s                             // out_1_1
+  bsl v4.16b, v17.16b, v3.16b
+  ld1r {v3.4s}, [x12]                                    // scale_row_0
+  fmla v18.4s, v1.4s, v3.4s                              // out
+  fcmgt v1.4s, v0.4s, v18.4s                             // out
+  bsl v1.16b, v0.16b, v18.16b
+  fcmgt v3.4s, v1.4s, v17.4s                             // out_0_0
+  bsl v3.16b, v17.16b, v1.16b
+  ld1r {v1.4s}, [x12]                                    // scale_row_0
+  fmla v19.4s, v2.4s, v1.4s                              // out
+  fcmgt v1.4s, v0.4s, v19.4s                             // out
+  bsl v1.16b, v0.16b, v19.16b
+  fcmgt v0.4s, v1.4s, v17.4s                             // out_0_1
+  bsl v0.16b, v17.16b, v1.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v20.s}[0], [x14]                                  // out_3_0
-  st1 {v5.s}[0], [x16]                                   // out_2_0
-  st1 {v3.s}[0], [x15]                                   // out_1_0
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v7.s}[0], [x16]                                   // out_2_0
+  st1 {v5.s}[0], [x15]                                   // out_1_0
+  st1 {v3.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -552,11 +542,11 @@ L(if_2_done):
   add x9, x14, #4
   st1 {v20.s}[1], [x9]                                   // out_3_0
   add x9, x16, #4
-  st1 {v5.s}[1], [x9]                                    // out_2_0
+  st1 {v7.s}[1], [x9]                                    // out_2_0
   add x9, x15, #4
-  st1 {v3.s}[1], [x9]                                    // out_1_0
+  st1 {v5.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v3.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -564,11 +554,11 @@ L(if_3_done):
   add x9, x14, #8
   st1 {v20.s}[2], [x9]                                   // out_3_0
   add x9, x16, #8
-  st1 {v5.s}[2], [x9]                                    // out_2_0
+  st1 {v7.s}[2], [x9]                                    // out_2_0
   add x9, x15, #8
-  st1 {v3.s}[2], [x9]                                    // out_1_0
+  st1 {v5.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v3.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
@@ -576,47 +566,47 @@ L(if_4_done):
   add x9, x14, #12
   st1 {v20.s}[3], [x9]                                   // out_3_0
   add x9, x16, #12
-  st1 {v5.s}[3], [x9]                                    // out_2_0
+  st1 {v7.s}[3], [x9]                                    // out_2_0
   add x9, x15, #12
-  st1 {v3.s}[3], [x9]                                    // out_1_0
+  st1 {v5.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v3.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x14, #16
-  st1 {v7.s}[0], [x9]                                    // out_3_1
+  st1 {v16.s}[0], [x9]                                   // out_3_1
   add x9, x16, #16
   st1 {v6.s}[0], [x9]                                    // out_2_1
   add x9, x15, #16
   st1 {v4.s}[0], [x9]                                    // out_1_1
   add x9, x6, #16
-  st1 {v2.s}[0], [x9]                                    // out_0_1
+  st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x14, #20
-  st1 {v7.s}[1], [x9]                                    // out_3_1
+  st1 {v16.s}[1], [x9]                                   // out_3_1
   add x9, x16, #20
   st1 {v6.s}[1], [x9]                                    // out_2_1
   add x9, x15, #20
   st1 {v4.s}[1], [x9]                                    // out_1_1
   add x9, x6, #20
-  st1 {v2.s}[1], [x9]                                    // out_0_1
+  st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x14, #24
-  st1 {v7.s}[2], [x9]                                    // out_3_1
+  st1 {v16.s}[2], [x9]                                   // out_3_1
   add x9, x16, #24
   st1 {v6.s}[2], [x9]                                    // out_2_1
   add x9, x15, #24
   st1 {v4.s}[2], [x9]                                    // out_1_1
   add x9, x6, #24
-  st1 {v2.s}[2], [x9]                                    // out_0_1
+  st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

@@ -207,14 +207,14 @@ L(k):
   shll v0.4s, v0.4h, #16                                 // scale_0
   ldr d1, [x12], #8                                      // scale
   shll v1.4s, v1.4h, #16                                 // scale_1
-  scvtf v2.4s, v25.4s                                    // real
-  scvtf v3.4s, v26.4s                                    // real
-  scvtf v4.4s, v27.4s                                    // real
-  scvtf v5.4s, v28.4s                                    // real
-  scvtf v6.4s, v29.4s                                    // real
-  scvtf v7.4s, v30.4s                                    // real
-  scvtf v25.4s, v31.4s                                   // real
-  scvtf v26.4s, v12.4s                                   // real
+  scvtf v2.4s, v25.4s, #4                                // real
+  scvtf v3.4s, v26.4s, #4                                // real
+  scvtf v4.4s, v27.4s, #4                                // real
+  scvtf v5.4s, v28.4s, #4                                // real
+  scvtf v6.4s, v29.4s, #4                                // real
+  scvtf v7.4s, v30.4s, #4                                // real
+  scvtf v25.4s, v31.4s, #4                               // real
+  scvtf v26.4s, v12.4s, #4                               // real
   fmla v17.4s, v2.4s, v0.4s                              // f_0
   fmla v18.4s, v3.4s, v1.4s                              // f_1
   fmla v19.4s, v4.4s, v0.4s                              // f_2
@@ -226,51 +226,41 @@ L(k):
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
-  ldr x9, =1031798784
-  dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v17.4s, v0.4s                              // f
-  fmul v2.4s, v18.4s, v0.4s                              // f
-  fmul v3.4s, v19.4s, v0.4s                              // f
-  fmul v4.4s, v20.4s, v0.4s                              // f
-  fmul v5.4s, v21.4s, v0.4s                              // f
-  fmul v6.4s, v22.4s, v0.4s                              // f
-  fmul v7.4s, v23.4s, v0.4s                              // f
-  fmul v0.4s, v24.4s, v0.4s                              // f
   lsr x9, x10, #5
   mov x11, #144
   mul x9, x9, x11
   add x9, x3, x9                                         // field
-  ldp q17, q16, [x9, #0]                                 // colsum_0, colsum_1
+  ldp q1, q0, [x9, #0]                                   // colsum_0, colsum_1
   mov x9, #4
   mul x9, x10, x9
   add x9, x7, x9                                         // field
-  ld1r {v18.4s}, [x9]                                    // zero_0
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v1.4s, v17.4s, v18.4s                             // f_0_0
-  fmla v2.4s, v16.4s, v18.4s                             // f_0_1
-  ldr s18, [x9, #4]                                      // zero_1
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v3.4s, v17.4s, v18.4s                             // f_1_0
-  fmla v4.4s, v16.4s, v18.4s                             // f_1_1
-  ldr s18, [x9, #8]                                      // zero_2
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v5.4s, v17.4s, v18.4s                             // f_2_0
-  fmla v6.4s, v16.4s, v18.4s                             // f_2_1
-  ldr s18, [x9, #12]                                     // zero_3
-  dup v18.4s, v18.s[0]
-  scvtf v18.4s, v18.4s                                   // zero
-  fmla v7.4s, v17.4s, v18.4s                             // f_3_0
-  fmla v0.4s, v16.4s, v18.4s                             // f_3_1
+  ld1r {v2.4s}, [x9]                                     // zero_0
+  scvtf v2.4s, v2.4s                                     // zero
+  fmla v17.4s, v1.4s, v2.4s                              // f_0_0
+  fmla v18.4s, v0.4s, v2.4s                              // f_0_1
+  ldr s2, [x9, #4]                                       // zero_1
+  dup v2.4s, v2.s[0]
+  scvtf v2.4s, v2.4s                                     // zero
+  fmla v19.4s, v1.4s, v2.4s                              // f_1_0
+  fmla v20.4s, v0.4s, v2.4s                              // f_1_1
+  ldr s2, [x9, #8]                                       // zero_2
+  dup v2.4s, v2.s[0]
+  scvtf v2.4s, v2.4s                                     // zero
+  fmla v21.4s, v1.4s, v2.4s                              // f_2_0
+  fmla v22.4s, v0.4s, v2.4s                              // f_2_1
+  ldr s2, [x9, #12]                                      // zero_3
+  dup v2.4s, v2.s[0]
+  scvtf v2.4s, v2.4s                                     // zero
+  fmla v23.4s, v1.4s, v2.4s                              // f_3_0
+  fmla v24.4s, v0.4s, v2.4s                              // f_3_1
   mov x9, #4
   mul x9, x10, x9
   add x9, x9, #16
   add x9, x7, x9                                         // field
   add x11, x0, #8*15                                     // clamp
-  ld1r {v16.4s}, [x11]                                   // min
-  ldr s17, [x11, #4]                                     // max
-  dup v17.4s, v17.s[0]
+  ld1r {v0.4s}, [x11]                                    // min
+  ldr s1, [x11, #4]                                      // max
+  dup v1.4s, v1.s[0]
   mov x11, #8
   ldr x12, [x0, #8*13]                                   // dst_stride
   mov x13, #1
@@ -302,75 +292,75 @@ L(k_done):
   add x15, x11, x2
   cmp x11, #0                                            // bias
   csel x10, x10, x15, eq
-  ldp q19, q18, [x10, #0]                                // bias, bias
-  ldr s20, [x9, #12]                                     // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v16.4s, v21.4s                            // out
-  bsl v7.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v7.4s, v17.4s                            // out_3_0
-  bsl v20.16b, v17.16b, v7.16b
-  str q20, [x12, #0]                                     // out_3_0
-  ldr s7, [x9, #12]                                      // scale_row_3
-  dup v7.4s, v7.s[0]
-  mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v0.4s, v7.4s                              // out
-  fcmgt v0.4s, v16.4s, v20.4s                            // out
-  bsl v0.16b, v16.16b, v20.16b
-  fcmgt v7.4s, v0.4s, v17.4s                             // out_3_1
-  bsl v7.16b, v17.16b, v0.16b
-  str q7, [x12, #16]                                     // out_3_1
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v7.16b, v19.16b                                    // bias
-  fmla v7.4s, v5.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v7.4s                             // out
-  bsl v0.16b, v16.16b, v7.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v0.16b
+  ldp q3, q2, [x10, #0]                                  // bias, bias
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v3.16b                                     // bias
+  fmla v5.4s, v23.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_3_0
+  bsl v5.16b, v1.16b, v4.16b
+  str q5, [x12, #0]                                      // out_3_0
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v2.16b                                     // bias
+  fmla v5.4s, v24.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_3_1
+  bsl v5.16b, v1.16b, v4.16b
+  str q5, [x12, #16]                                     // out_3_1
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v3.16b                                     // bias
+  fmla v5.4s, v21.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_2_0
+  bsl v5.16b, v1.16b, v4.16b
   str q5, [x14, #0]                                      // out_2_0
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v5.16b, v18.16b                                    // bias
-  fmla v5.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v5.4s                             // out
-  bsl v0.16b, v16.16b, v5.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_2_1
-  bsl v5.16b, v17.16b, v0.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v2.16b                                     // bias
+  fmla v5.4s, v22.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_2_1
+  bsl v5.16b, v1.16b, v4.16b
   str q5, [x14, #16]                                     // out_2_1
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v5.4s                             // out
-  bsl v0.16b, v16.16b, v5.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_0
-  bsl v3.16b, v17.16b, v0.16b
-  str q3, [x13, #0]                                      // out_1_0
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v3.16b, v18.16b                                    // bias
-  fmla v3.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v16.4s, v3.4s                             // out
-  bsl v0.16b, v16.16b, v3.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_1
-  bsl v3.16b, v17.16b, v0.16b
-  str q3, [x13, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v19.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #0]                                       // out_0_0
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v18.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x6, #16]                                      // out_0_1
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v3.16b                                     // bias
+  fmla v5.4s, v19.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_1_0
+  bsl v5.16b, v1.16b, v4.16b
+  str q5, [x13, #0]                                      // out_1_0
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v2.16b                                     // bias
+  fmla v5.4s, v20.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_1_1
+  bsl v5.16b, v1.16b, v4.16b
+  str q5, [x13, #16]                                     // out_1_1
+  ld1r {v4.4s}, [x9]                                     // scale_row_0
+  fmla v3.4s, v17.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v3.4s                              // out
+  bsl v4.16b, v0.16b, v3.16b
+  fcmgt v3.4s, v4.4s, v1.4s                              // out_0_0
+  bsl v3.16b, v1.16b, v4.16b
+  str q3, [x6, #0]                                       // out_0_0
+  ld1r {v3.4s}, [x9]                                     // scale_row_0
+  fmla v2.4s, v18.4s, v3.4s                              // out
+  fcmgt v3.4s, v0.4s, v2.4s                              // out
+  bsl v3.16b, v0.16b, v2.16b
+  fcmgt v0.4s, v3.4s, v1.4s                              // out_0_1
+  bsl v0.16b, v1.16b, v3.16b
+  str q0, [x6, #16]                                      // out_0_1
   b L(if_done)
 L(if_else):
   ldr x11, [x0, #8*14]                                   // bias
@@ -386,22 +376,22 @@ L(if_else):
   csel x15, x15, xzr, hs
   cmp x15, #0
   csel x15, x10, x10, eq
-  ld1r {v18.4s}, [x15]                                   // bias
+  ld1r {v2.4s}, [x15]                                    // bias
   mov x17, #1
   cmp x16, x17
   csel x17, x16, x17, lo
   add x17, x15, x17, lsl #2
-  ld1 {v18.s}[1], [x17]                                  // bias
+  ld1 {v2.s}[1], [x17]                                   // bias
   mov x17, #2
   cmp x16, x17
   csel x17, x16, x17, lo
   add x17, x15, x17, lsl #2
-  ld1 {v18.s}[2], [x17]                                  // bias
+  ld1 {v2.s}[2], [x17]                                   // bias
   mov x17, #3
   cmp x16, x17
   csel x16, x16, x17, lo
   add x15, x15, x16, lsl #2
-  ld1 {v18.s}[3], [x15]                                  // bias
+  ld1 {v2.s}[3], [x15]                                   // bias
   mov x15, #4
   subs x11, x11, x15
   csel x11, x11, xzr, hs
@@ -410,161 +400,161 @@ L(if_else):
   add x16, x10, #16
   cmp x15, #0
   csel x10, x10, x16, eq
-  ld1r {v19.4s}, [x10]                                   // bias
+  ld1r {v3.4s}, [x10]                                    // bias
   mov x15, #1
   cmp x11, x15
   csel x15, x11, x15, lo
   add x15, x10, x15, lsl #2
-  ld1 {v19.s}[1], [x15]                                  // bias
+  ld1 {v3.s}[1], [x15]                                   // bias
   mov x15, #2
   cmp x11, x15
   csel x15, x11, x15, lo
   add x15, x10, x15, lsl #2
-  ld1 {v19.s}[2], [x15]                                  // bias
+  ld1 {v3.s}[2], [x15]                                   // bias
   mov x15, #3
   cmp x11, x15
   csel x11, x11, x15, lo
   add x10, x10, x11, lsl #2
-  ld1 {v19.s}[3], [x10]                                  // bias
-  ldr s20, [x9, #12]                                     // scale_row_3
-  dup v20.4s, v20.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v7.4s, v20.4s                             // out
-  fcmgt v7.4s, v16.4s, v21.4s                            // out
-  bsl v7.16b, v16.16b, v21.16b
-  fcmgt v20.4s, v7.4s, v17.4s                            // out_3_0
-  bsl v20.16b, v17.16b, v7.16b
-  ldr s7, [x9, #12]                                      // scale_row_3
-  dup v7.4s, v7.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v0.4s, v7.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v7.4s, v0.4s, v17.4s                             // out_3_1
-  bsl v7.16b, v17.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v5.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_2_0
-  bsl v5.16b, v17.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v6.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v6.4s, v0.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_0
-  bsl v3.16b, v17.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v4.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v21.4s                            // out
-  bsl v0.16b, v16.16b, v21.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_1_1
-  bsl v4.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v18.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v18.4s                            // out
-  bsl v0.16b, v16.16b, v18.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
-  bsl v1.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v19.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v16.4s, v19.4s                            // out
-  bsl v0.16b, v16.16b, v19.16b
-  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_1
-  bsl v2.16b, v17.16b, v0.16b
+  ld1 {v3.s}[3], [x10]                                   // bias
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v2.16b                                     // bias
+  fmla v5.4s, v23.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v5.4s                              // out
+  bsl v4.16b, v0.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v1.4s                              // out_3_0
+  bsl v5.16b, v1.16b, v4.16b
+  ldr s4, [x9, #12]                                      // scale_row_3
+  dup v4.4s, v4.s[0]
+  mov v6.16b, v3.16b                                     // bias
+  fmla v6.4s, v24.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v6.4s                              // out
+  bsl v4.16b, v0.16b, v6.16b
+  fcmgt v6.4s, v4.4s, v1.4s                              // out_3_1
+  bsl v6.16b, v1.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
+  mov v7.16b, v2.16b                                     // bias
+  fmla v7.4s, v21.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v7.4s                              // out
+  bsl v4.16b, v0.16b, v7.16b
+  fcmgt v7.4s, v4.4s, v1.4s                              // out_2_0
+  bsl v7.16b, v1.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
+  mov v16.16b, v3.16b                                    // bias
+  fmla v16.4s, v22.4s, v4.4s                             // out
+  fcmgt v4.4s, v0.4s, v16.4s                             // out
+  bsl v4.16b, v0.16b, v16.16b
+  fcmgt v16.4s, v4.4s, v1.4s                             // out_2_1
+  bsl v16.16b, v1.16b, v4.16b
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
+  mov v21.16b, v2.16b                                    // bias
+  fmla v21.4s, v19.4s, v4.4s                             // out
+  fcmgt v4.4s, v0.4s, v21.4s                             // out
+  bsl v4.16b, v0.16b, v21.16b
+  fcmgt v19.4s, v4.4s, v1.4s                             // out_1_0
+  bsl v19.16b, v1.16b, v4.16b
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
+  mov v21.16b, v3.16b                                    // bias
+  fmla v21.4s, v20.4s, v4.4s                             // out
+  fcmgt v4.4s, v0.4s, v21.4s                             // out
+  bsl v4.16b, v0.16b, v21.16b
+  fcmgt v20.4s, v4.4s, v1.4s                             // out_1_1
+  bsl v20.16b, v1.16b, v4.16b
+  ld1r {v4.4s}, [x9]                                     // scale_row_0
+  fmla v2.4s, v17.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v2.4s                              // out
+  bsl v4.16b, v0.16b, v2.16b
+  fcmgt v2.4s, v4.4s, v1.4s                              // out_0_0
+  bsl v2.16b, v1.16b, v4.16b
+  ld1r {v4.4s}, [x9]                                     // scale_row_0
+  fmla v3.4s, v18.4s, v4.4s                              // out
+  fcmgt v4.4s, v0.4s, v3.4s                              // out
+  bsl v4.16b, v0.16b, v3.16b
+  fcmgt v0.4s, v4.4s, v1.4s                              // out_0_1
+  bsl v0.16b, v1.16b, v4.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v20.s}[0], [x12]                                  // out_3_0
-  st1 {v5.s}[0], [x14]                                   // out_2_0
-  st1 {v3.s}[0], [x13]                                   // out_1_0
-  st1 {v1.s}[0], [x6]                                    // out_0_0
+  st1 {v5.s}[0], [x12]                                   // out_3_0
+  st1 {v7.s}[0], [x14]                                   // out_2_0
+  st1 {v19.s}[0], [x13]                                  // out_1_0
+  st1 {v2.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x12, #4
-  st1 {v20.s}[1], [x9]                                   // out_3_0
+  st1 {v5.s}[1], [x9]                                    // out_3_0
   add x9, x14, #4
-  st1 {v5.s}[1], [x9]                                    // out_2_0
+  st1 {v7.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
-  st1 {v3.s}[1], [x9]                                    // out_1_0
+  st1 {v19.s}[1], [x9]                                   // out_1_0
   add x9, x6, #4
-  st1 {v1.s}[1], [x9]                                    // out_0_0
+  st1 {v2.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x12, #8
-  st1 {v20.s}[2], [x9]                                   // out_3_0
+  st1 {v5.s}[2], [x9]                                    // out_3_0
   add x9, x14, #8
-  st1 {v5.s}[2], [x9]                                    // out_2_0
+  st1 {v7.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
-  st1 {v3.s}[2], [x9]                                    // out_1_0
+  st1 {v19.s}[2], [x9]                                   // out_1_0
   add x9, x6, #8
-  st1 {v1.s}[2], [x9]                                    // out_0_0
+  st1 {v2.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x12, #12
-  st1 {v20.s}[3], [x9]                                   // out_3_0
+  st1 {v5.s}[3], [x9]                                    // out_3_0
   add x9, x14, #12
-  st1 {v5.s}[3], [x9]                                    // out_2_0
+  st1 {v7.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
-  st1 {v3.s}[3], [x9]                                    // out_1_0
+  st1 {v19.s}[3], [x9]                                   // out_1_0
   add x9, x6, #12
-  st1 {v1.s}[3], [x9]                                    // out_0_0
+  st1 {v2.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x12, #16
-  st1 {v7.s}[0], [x9]                                    // out_3_1
+  st1 {v6.s}[0], [x9]                                    // out_3_1
   add x9, x14, #16
-  st1 {v6.s}[0], [x9]                                    // out_2_1
+  st1 {v16.s}[0], [x9]                                   // out_2_1
   add x9, x13, #16
-  st1 {v4.s}[0], [x9]                                    // out_1_1
+  st1 {v20.s}[0], [x9]                                   // out_1_1
   add x9, x6, #16
-  st1 {v2.s}[0], [x9]                                    // out_0_1
+  st1 {v0.s}[0], [x9]                                    // out_0_1
 L(if_6_done):
   mov x9, #6
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x12, #20
-  st1 {v7.s}[1], [x9]                                    // out_3_1
+  st1 {v6.s}[1], [x9]                                    // out_3_1
   add x9, x14, #20
-  st1 {v6.s}[1], [x9]                                    // out_2_1
+  st1 {v16.s}[1], [x9]                                   // out_2_1
   add x9, x13, #20
-  st1 {v4.s}[1], [x9]                                    // out_1_1
+  st1 {v20.s}[1], [x9]                                   // out_1_1
   add x9, x6, #20
-  st1 {v2.s}[1], [x9]                                    // out_0_1
+  st1 {v0.s}[1], [x9]                                    // out_0_1
 L(if_7_done):
   mov x9, #7
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x12, #24
-  st1 {v7.s}[2], [x9]                                    // out_3_1
+  st1 {v6.s}[2], [x9]                                    // out_3_1
   add x9, x14, #24
-  st1 {v6.s}[2], [x9]                                    // out_2_1
+  st1 {v16.s}[2], [x9]                                   // out_2_1
   add x9, x13, #24
-  st1 {v4.s}[2], [x9]                                    // out_1_1
+  st1 {v20.s}[2], [x9]                                   // out_1_1
   add x9, x6, #24
-  st1 {v2.s}[2], [x9]                                    // out_0_1
+  st1 {v0.s}[2], [x9]                                    // out_0_1
 L(if_8_done):
 L(if_done):
   ldr x9, [x0, #8*13]                                    // dst_stride

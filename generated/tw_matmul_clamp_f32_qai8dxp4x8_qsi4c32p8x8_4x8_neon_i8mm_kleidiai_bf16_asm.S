@@ -183,14 +183,14 @@ L(k):
   zip2 v0.2d, v0.2d, v0.2d                               // scale_columns
   zip1 v3.2d, v1.2d, v1.2d                               // scale_columns
   zip2 v1.2d, v1.2d, v1.2d                               // scale_columns
-  scvtf v4.4s, v25.4s                                    // real
-  scvtf v5.4s, v26.4s                                    // real
-  scvtf v6.4s, v27.4s                                    // real
-  scvtf v7.4s, v28.4s                                    // real
-  scvtf v25.4s, v29.4s                                   // real
-  scvtf v26.4s, v30.4s                                   // real
-  scvtf v27.4s, v31.4s                                   // real
-  scvtf v28.4s, v12.4s                                   // real
+  scvtf v4.4s, v25.4s, #4                                // real
+  scvtf v5.4s, v26.4s, #4                                // real
+  scvtf v6.4s, v27.4s, #4                                // real
+  scvtf v7.4s, v28.4s, #4                                // real
+  scvtf v25.4s, v29.4s, #4                               // real
+  scvtf v26.4s, v30.4s, #4                               // real
+  scvtf v27.4s, v31.4s, #4                               // real
+  scvtf v28.4s, v12.4s, #4                               // real
   fmla v17.4s, v4.4s, v2.4s                              // f_0
   fmla v18.4s, v5.4s, v0.4s                              // f_1
   fmla v19.4s, v6.4s, v3.4s                              // f_2
@@ -202,57 +202,47 @@ L(k):
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
-  ldr x9, =1031798784
-  dup v0.4s, w9                                          // sixteenth
-  fmul v1.4s, v17.4s, v0.4s                              // f
-  fmul v2.4s, v18.4s, v0.4s                              // f
-  fmul v3.4s, v19.4s, v0.4s                              // f
-  fmul v4.4s, v20.4s, v0.4s                              // f
-  fmul v5.4s, v21.4s, v0.4s                              // f
-  fmul v6.4s, v22.4s, v0.4s                              // f
-  fmul v7.4s, v23.4s, v0.4s                              // f
-  fmul v0.4s, v24.4s, v0.4s                              // f
-  uzp1 v16.2d, v1.2d, v2.2d                              // row_0
-  uzp2 v1.2d, v1.2d, v2.2d                               // row_1
-  uzp1 v2.2d, v3.2d, v4.2d                               // row_0
-  uzp2 v3.2d, v3.2d, v4.2d                               // row_1
-  uzp1 v4.2d, v5.2d, v6.2d                               // row_2
-  uzp2 v5.2d, v5.2d, v6.2d                               // row_3
-  uzp1 v6.2d, v7.2d, v0.2d                               // row_2
-  uzp2 v0.2d, v7.2d, v0.2d                               // row_3
+  uzp1 v0.2d, v17.2d, v18.2d                             // row_0
+  uzp2 v1.2d, v17.2d, v18.2d                             // row_1
+  uzp1 v2.2d, v19.2d, v20.2d                             // row_0
+  uzp2 v3.2d, v19.2d, v20.2d                             // row_1
+  uzp1 v4.2d, v21.2d, v22.2d                             // row_2
+  uzp2 v5.2d, v21.2d, v22.2d                             // row_3
+  uzp1 v6.2d, v23.2d, v24.2d                             // row_2
+  uzp2 v7.2d, v23.2d, v24.2d                             // row_3
   lsr x9, x10, #5
   mov x11, #144
   mul x9, x9, x11
   add x9, x3, x9                                         // field
-  ldp q17, q7, [x9, #0]                                  // colsum_0, colsum_1
+  ldp q17, q16, [x9, #0]                                 // colsum_0, colsum_1
   mov x9, #4
   mul x9, x10, x9
   add x9, x7, x9                                         // field
   ld1r {v18.4s}, [x9]                                    // zero_0
   scvtf v18.4s, v18.4s                                   // zero
-  fmla v16.4s, v17.4s, v18.4s                            // f_0_0
-  fmla v2.4s, v7.4s, v18.4s                              // f_0_1
+  fmla v0.4s, v17.4s, v18.4s                             // f_0_0
+  fmla v2.4s, v16.4s, v18.4s                             // f_0_1
   ldr s18, [x9, #4]                                      // zero_1
   dup v18.4s, v18.s[0]
   scvtf v18.4s, v18.4s                                   // zero
   fmla v1.4s, v17.4s, v18.4s                             // f_1_0
-  fmla v3.4s, v7.4s, v18.4s                              // f_1_1
+  fmla v3.4s, v16.4s, v18.4s                             // f_1_1
   ldr s18, [x9, #8]                                      // zero_2
   dup v18.4s, v18.s[0]
   scvtf v18.4s, v18.4s                                   // zero
   fmla v4.4s, v17.4s, v18.4s                             // f_2_0
-  fmla v6.4s, v7.4s, v18.4s                              // f_2_1
+  fmla v6.4s, v16.4s, v18.4s                             // f_2_1
   ldr s18, [x9, #12]                                     // zero_3
   dup v18.4s, v18.s[0]
   scvtf v18.4s, v18.4s                                   // zero
   fmla v5.4s, v17.4s, v18.4s                             // f_3_0
-  fmla v0.4s, v7.4s, v18.4s                              // f_3_1
+  fmla v7.4s, v16.4s, v18.4s                             // f_3_1
   mov x9, #4
   mul x9, x10, x9
   add x9, x9, #16
   add x9, x7, x9                                         // field
   add x11, x0, #8*15                                     // clamp
-  ld1r {v7.4s}, [x11]                                    // min
+  ld1r {v16.4s}, [x11]                                   // min
   ldr s17, [x11, #4]                                     // max
   dup v17.4s, v17.s[0]
   mov x11, #8
@@ -291,67 +281,67 @@ L(k_done):
   dup v20.4s, v20.s[0]
   mov v21.16b, v19.16b                                   // bias
   fmla v21.4s, v5.4s, v20.4s                             // out
-  fcmgt v5.4s, v7.4s, v21.4s                             // out
-  bsl v5.16b, v7.16b, v21.16b
+  fcmgt v5.4s, v16.4s, v21.4s                            // out
+  bsl v5.16b, v16.16b, v21.16b
   fcmgt v20.4s, v5.4s, v17.4s                            // out_3_0
   bsl v20.16b, v17.16b, v5.16b
   str q20, [x12, #0]                                     // out_3_0
   ldr s5, [x9, #12]                                      // scale_row_3
   dup v5.4s, v5.s[0]
   mov v20.16b, v18.16b                                   // bias
-  fmla v20.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v7.4s, v20.4s                             // out
-  bsl v0.16b, v7.16b, v20.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_3_1
-  bsl v5.16b, v17.16b, v0.16b
-  str q5, [x12, #16]                                     // out_3_1
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v20.4s, v7.4s, v5.4s                              // out
+  fcmgt v5.4s, v16.4s, v20.4s                            // out
+  bsl v5.16b, v16.16b, v20.16b
+  fcmgt v7.4s, v5.4s, v17.4s                             // out_3_1
+  bsl v7.16b, v17.16b, v5.16b
+  str q7, [x12, #16]                                     // out_3_1
+  ldr s5, [x9, #8]                                       // scale_row_2
+  dup v5.4s, v5.s[0]
+  mov v7.16b, v19.16b                                    // bias
+  fmla v7.4s, v4.4s, v5.4s                               // out
+  fcmgt v4.4s, v16.4s, v7.4s                             // out
+  bsl v4.16b, v16.16b, v7.16b
+  fcmgt v5.4s, v4.4s, v17.4s                             // out_2_0
+  bsl v5.16b, v17.16b, v4.16b
+  str q5, [x14, #0]                                      // out_2_0
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
+  mov v5.16b, v18.16b                                    // bias
+  fmla v5.4s, v6.4s, v4.4s                               // out
+  fcmgt v4.4s, v16.4s, v5.4s                             // out
+  bsl v4.16b, v16.16b, v5.16b
+  fcmgt v5.4s, v4.4s, v17.4s                             // out_2_1
+  bsl v5.16b, v17.16b, v4.16b
+  str q5, [x14, #16]                                     // out_2_1
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
   mov v5.16b, v19.16b                                    // bias
-  fmla v5.4s, v4.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v5.4s                              // out
-  bsl v0.16b, v7.16b, v5.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_2_0
-  bsl v4.16b, v17.16b, v0.16b
-  str q4, [x14, #0]                                      // out_2_0
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v5.4s, v1.4s, v4.4s                               // out
+  fcmgt v1.4s, v16.4s, v5.4s                             // out
+  bsl v1.16b, v16.16b, v5.16b
+  fcmgt v4.4s, v1.4s, v17.4s                             // out_1_0
+  bsl v4.16b, v17.16b, v1.16b
+  str q4, [x13, #0]                                      // out_1_0
+  ldr s1, [x9, #4]                                       // scale_row_1
+  dup v1.4s, v1.s[0]
   mov v4.16b, v18.16b                                    // bias
-  fmla v4.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v4.4s                              // out
-  bsl v0.16b, v7.16b, v4.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_2_1
-  bsl v4.16b, v17.16b, v0.16b
-  str q4, [x14, #16]                                     // out_2_1
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v4.16b, v19.16b                                    // bias
-  fmla v4.4s, v1.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v4.4s                              // out
-  bsl v0.16b, v7.16b, v4.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_1_0
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x13, #0]                                      // out_1_0
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v1.16b, v18.16b                                    // bias
-  fmla v1.4s, v3.4s, v0.4s                               // out
-  fcmgt v0.4s, v7.4s, v1.4s                              // out
-  bsl v0.16b, v7.16b, v1.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_1_1
-  bsl v1.16b, v17.16b, v0.16b
-  str q1, [x13, #16]                                     // out_1_1
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v19.4s, v16.4s, v0.4s                             // out
-  fcmgt v0.4s, v7.4s, v19.4s                             // out
-  bsl v0.16b, v7.16b, v19.16b
+  fmla v4.4s, v3.4s, v1.4s                               // out
+  fcmgt v1.4s, v16.4s, v4.4s                             // out
+  bsl v1.16b, v16.16b, v4.16b
+  fcmgt v3.4s, v1.4s, v17.4s                             // out_1_1
+  bsl v3.16b, v17.16b, v1.16b
+  str q3, [x13, #16]                                     // out_1_1
+  ld1r {v1.4s}, [x9]                                     // scale_row_0
+  fmla v19.4s, v0.4s, v1.4s                              // out
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
   fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
   bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x9]                                     // scale_row_0
   fmla v18.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v18.4s                             // out
-  bsl v0.16b, v7.16b, v18.16b
+  fcmgt v0.4s, v16.4s, v18.4s                            // out
+  bsl v0.16b, v16.16b, v18.16b
   fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
   bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
@@ -414,69 +404,69 @@ L(if_else):
   dup v20.4s, v20.s[0]
   mov v21.16b, v18.16b                                   // bias
   fmla v21.4s, v5.4s, v20.4s                             // out
-  fcmgt v5.4s, v7.4s, v21.4s                             // out
-  bsl v5.16b, v7.16b, v21.16b
+  fcmgt v5.4s, v16.4s, v21.4s                            // out
+  bsl v5.16b, v16.16b, v21.16b
   fcmgt v20.4s, v5.4s, v17.4s                            // out_3_0
   bsl v20.16b, v17.16b, v5.16b
   ldr s5, [x9, #12]                                      // scale_row_3
   dup v5.4s, v5.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v0.4s, v5.4s                              // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v5.4s, v0.4s, v17.4s                             // out_3_1
-  bsl v5.16b, v17.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v7.4s, v5.4s                              // out
+  fcmgt v5.4s, v16.4s, v21.4s                            // out
+  bsl v5.16b, v16.16b, v21.16b
+  fcmgt v7.4s, v5.4s, v17.4s                             // out_3_1
+  bsl v7.16b, v17.16b, v5.16b
+  ldr s5, [x9, #8]                                       // scale_row_2
+  dup v5.4s, v5.s[0]
   mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v4.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v4.4s, v0.4s, v17.4s                             // out_2_0
-  bsl v4.16b, v17.16b, v0.16b
-  ldr s0, [x9, #8]                                       // scale_row_2
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v4.4s, v5.4s                              // out
+  fcmgt v4.4s, v16.4s, v21.4s                            // out
+  bsl v4.16b, v16.16b, v21.16b
+  fcmgt v5.4s, v4.4s, v17.4s                             // out_2_0
+  bsl v5.16b, v17.16b, v4.16b
+  ldr s4, [x9, #8]                                       // scale_row_2
+  dup v4.4s, v4.s[0]
   mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v6.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v6.4s, v0.4s, v17.4s                             // out_2_1
-  bsl v6.16b, v17.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
+  fmla v21.4s, v6.4s, v4.4s                              // out
+  fcmgt v4.4s, v16.4s, v21.4s                            // out
+  bsl v4.16b, v16.16b, v21.16b
+  fcmgt v6.4s, v4.4s, v17.4s                             // out_2_1
+  bsl v6.16b, v17.16b, v4.16b
+  ldr s4, [x9, #4]                                       // scale_row_1
+  dup v4.4s, v4.s[0]
   mov v21.16b, v18.16b                                   // bias
-  fmla v21.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v17.4s                             // out_1_0
+  fmla v21.4s, v1.4s, v4.4s                              // out
+  fcmgt v1.4s, v16.4s, v21.4s                            // out
+  bsl v1.16b, v16.16b, v21.16b
+  fcmgt v4.4s, v1.4s, v17.4s                             // out_1_0
+  bsl v4.16b, v17.16b, v1.16b
+  ldr s1, [x9, #4]                                       // scale_row_1
+  dup v1.4s, v1.s[0]
+  mov v21.16b, v19.16b                                   // bias
+  fmla v21.4s, v3.4s, v1.4s                              // out
+  fcmgt v1.4s, v16.4s, v21.4s                            // out
+  bsl v1.16b, v16.16b, v21.16b
+  fcmgt v3.4s, v1.4s, v17.4s                             // out_1_1
+  bsl v3.16b, v17.16b, v1.16b
+  ld1r {v1.4s}, [x9]                                     // scale_row_0
+  fmla v18.4s, v0.4s, v1.4s                              // out
+  fcmgt v0.4s, v16.4s, v18.4s                            // out
+  bsl v0.16b, v16.16b, v18.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_0
   bsl v1.16b, v17.16b, v0.16b
-  ldr s0, [x9, #4]                                       // scale_row_1
-  dup v0.4s, v0.s[0]
-  mov v21.16b, v19.16b                                   // bias
-  fmla v21.4s, v3.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v21.4s                             // out
-  bsl v0.16b, v7.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v17.4s                             // out_1_1
-  bsl v3.16b, v17.16b, v0.16b
-  ld1r {v0.4s}, [x9]                                     // scale_row_0
-  fmla v18.4s, v16.4s, v0.4s                             // out
-  fcmgt v0.4s, v7.4s, v18.4s                             // out
-  bsl v0.16b, v7.16b, v18.16b
-  fcmgt v16.4s, v0.4s, v17.4s                            // out_0_0
-  bsl v16.16b, v17.16b, v0.16b
   ld1r {v0.4s}, [x9]                                     // scale_row_0
   fmla v19.4s, v2.4s, v0.4s                              // out
-  fcmgt v0.4s, v7.4s, v19.4s                             // out
-  bsl v0.16b, v7.16b, v19.16b
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
   fcmgt v2.4s, v0.4s, v17.4s                             // out_0_1
   bsl v2.16b, v17.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
   st1 {v20.s}[0], [x12]                                  // out_3_0
-  st1 {v4.s}[0], [x14]                                   // out_2_0
-  st1 {v1.s}[0], [x13]                                   // out_1_0
-  st1 {v16.s}[0], [x6]                                   // out_0_0
+  st1 {v5.s}[0], [x14]                                   // out_2_0
+  st1 {v4.s}[0], [x13]                                   // out_1_0
+  st1 {v1.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
@@ -484,11 +474,11 @@ L(if_2_done):
   add x9, x12, #4
   st1 {v20.s}[1], [x9]                                   // out_3_0
   add x9, x14, #4
-  st1 {v4.s}[1], [x9]                                    // out_2_0
+  st1 {v5.s}[1], [x9]                                    // out_2_0
   add x9, x13, #4
-  st1 {v1.s}[1], [x9]                                    // out_1_0
+  st1 {v4.s}[1], [x9]                                    // out_1_0
   add x9, x6, #4
-  st1 {v16.s}[1], [x9]                                   // out_0_0
+  st1 {v1.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
@@ -496,11 +486,11 @@ L(if_3_done):
   add x9, x12, #8
   st1 {v20.s}[2], [x9]                                   // out_3_0
   add x9, x14, #8
-  st1 {v4.s}[2], [x9]                                    // out_2_0
+  st1 {v5.s}[2], [x9]                                    // out_2_0
   add x9, x13, #8
-  st1 {v1.s}[2], [x9]                                    // out_1_0
+  st1 {v4.s}[2], [x9]                                    // out_1_0
   add x9, x6, #8
-  st1 {v16.s}[2], [x9]                                   // out_0_0
+  st1 {v1.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
@@ -508,17 +498,17 @@ L(if_4_done):
   add x9, x12, #12
   st1 {v20.s}[3], [x9]                                   // out_3_0
   add x9, x14, #12
-  st1 {v4.s}[3], [x9]                                    // out_2_0
+  st1 {v5.s}[3], [x9]                                    // out_2_0
   add x9, x13, #12
-  st1 {v1.s}[3], [x9]                                    // out_1_0
+  st1 {v4.s}[3], [x9]                                    // out_1_0
   add x9, x6, #12
-  st1 {v16.s}[3], [x9]                                   // out_0_0
+  st1 {v1.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_6_done)
   add x9, x12, #16
-  st1 {v5.s}[0], [x9]                                    // out_3_1
+  st1 {v7.s}[0], [x9]                                    // out_3_1
   add x9, x14, #16
   st1 {v6.s}[0], [x9]                                    // out_2_1
   add x9, x13, #16
@@ -530,7 +520,7 @@ L(if_6_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_7_done)
   add x9, x12, #20
-  st1 {v5.s}[1], [x9]                                    // out_3_1
+  st1 {v7.s}[1], [x9]                                    // out_3_1
   add x9, x14, #20
   st1 {v6.s}[1], [x9]                                    // out_2_1
   add x9, x13, #20
@@ -542,7 +532,7 @@ L(if_7_done):
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_8_done)
   add x9, x12, #24
-  st1 {v5.s}[2], [x9]                                    // out_3_1
+  st1 {v7.s}[2], [x9]                                    // out_3_1
   add x9, x14, #24
   st1 {v6.s}[2], [x9]                                    // out_2_1
   add x9, x13, #24
