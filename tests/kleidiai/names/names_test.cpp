@@ -234,8 +234,9 @@ Product random_product(const Matmul& kernel, std::mt19937& random) {
   it.rows = up_to(it.m - it.m0, random);
   it.columns = up_to(it.n - it.n0, random);
   it.stride = kernel.dst_bytes * (it.n + random() % 7);
-  it.min = random() % 3 == 0 ? -0.5F : -std::numeric_limits<float>::max();
-  it.max = random() % 3 == 0 ? 0.75F : std::numeric_limits<float>::max();
+  const float most = kernel.f16 ? 65504 : std::numeric_limits<float>::max();
+  it.min = random() % 3 == 0 ? -0.5F : -most;
+  it.max = random() % 3 == 0 ? 0.75F : most;
   return it;
 }
 
