@@ -10,8 +10,8 @@
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (0fc3e9e31664f2cb)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (b7b431b9bbba3728)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3e49d25c2559d1d4)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (31e2359d7797fe8d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -5,7 +5,9 @@
 // into lhs i8 m4 kr8 k%32 edge=last round=away [data|zeros:i32|scales:f32] (c114a7290ad01f1a)
 //          | 32 x k bits of codes | 4 i32 x zeros | 4 f32 x scales |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (0fc3e9e31664f2cb)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (ec65708a133d095f)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3e49d25c2559d1d4)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (31e2359d7797fe8d)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

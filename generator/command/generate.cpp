@@ -50,6 +50,7 @@ int run_generate(const GenerateOptions& options) {
   TreeOptions tree_options{places.templates,
                            {TILEWRIGHT_VERSION, command_again(options)},
                            own ? places.headers : fs::path()};
+  if (!own) tree_options.names = {places.names, "integrations/kleidiai/names.yaml"};
   const GeneratedTree tree = generate_tree(spec_inputs(options.specs, places), tree_options);
   if (options.check) return check(root, tree);
 

@@ -35,12 +35,22 @@ Places find_places(const std::string& templates) {
   std::error_code error;
   Places places;
   if (in_source_tree()) {
-    places = {kSource / "templates",       kSource / "specs",   kSource / "runtime" / "include",
-              kSource / "runtime" / "src", kSource / "LICENSE", kSource / "generated"};
+    places = {kSource / "templates",
+              kSource / "specs",
+              kSource / "runtime" / "include",
+              kSource / "runtime" / "src",
+              kSource / "LICENSE",
+              kSource / "generated",
+              kSource / "integrations" / "kleidiai" / "names.yaml"};
   } else {
     const fs::path data = installed();
-    places = {data / "templates", data / "specs",   data / "include",
-              data / "src",       data / "LICENSE", ""};
+    places = {data / "templates",
+              data / "specs",
+              data / "include",
+              data / "src",
+              data / "LICENSE",
+              "",
+              ""};
   }
   if (!templates.empty()) places.templates = templates;
   if (!fs::is_directory(places.templates / "isa", error)) {

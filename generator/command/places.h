@@ -15,7 +15,8 @@ struct Places {
   std::filesystem::path headers;  ///< contains tilewright/kernel.h
   std::filesystem::path sources;  ///< the runtime's
   std::filesystem::path license;
-  std::filesystem::path generated;  ///< empty when installed: there is no tree to keep up
+  std::filesystem::path generated;  ///< empty when installed: there is no tree to keep up ...
+  std::filesystem::path names;      ///< ... nor what KleidiAI's names stand for
 };
 
 /// Those of the source tree that the command was built from, if it is still there, else the

@@ -17,8 +17,11 @@ void check_blocks(const Layout& layout) {
   const DataOrder& order = layout.order;
   const bool lhs = layout.side == Side::lhs;
   const bool plain = order.pair == NibblePair::none && !order.low_unsigned && !order.high_unsigned;
-  expect(layout, layout.edge == Edge::zeros && (fixed || !lhs || plain),
-         "panels of blocks end in zeros, and rows of those as wide as vectors hold signed bytes");
+  // Numbers of super-blocks are put where they belong one by one.
+  const bool ends = layout.edge == Edge::zeros || (!lhs && layout.super_block == 0);
+  expect(layout, ends && (fixed || !lhs || plain),
+         "panels of blocks end in zeros, on the rhs also in the last column again, and rows of "
+         "those as wide as vectors hold signed bytes");
   for (const Field& each : layout.fields) {
     const bool is_data = each.kind == FieldKind::data;
     if (lhs) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 
 #include "ir/meaning_products.h"
 
@@ -12,6 +13,13 @@ void fma_lane(const Step& s, uint8_t* to) {
   const auto of_segment = lane_of_segment(s.imm);
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {
     put(to, i, fused(lane<float>(s, 0, i), lane<float>(s, 1, of_segment(i)), lane<float>(s, 2, i)));
+  }
+}
+
+void convert_fixed(const Step& s, uint8_t* to) {
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    const auto number = static_cast<float>(lane<int32_t>(s, 0, i));
+    put(to, i, std::ldexp(number, -static_cast<int>(s.imm)));
   }
 }
 

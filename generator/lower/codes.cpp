@@ -241,7 +241,7 @@ std::vector<Value> Multiplier::reals(const Tile1& t, const std::vector<Value>& a
   std::vector<Value> all;
   for (const std::vector<Value>& row : finish(t, accumulators)) {
     for (const Value sum : row) {
-      all.push_back(t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand));
+      all.push_back(real_of_sum(t, sum));
     }
   }
   return all;
@@ -284,6 +284,24 @@ Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
     rows.emplace_back(first, first + t.vectors());
   }
   return rows;
+}
+
+Value real_of_sum(const Tile1& t, Value sum) {
+  constexpr int factor_bits = 4;
+  if (!has_high_nibbles(t.v)) {
+    return t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+  }
+  if (t.b.isa().has(OpCode::cvt_fixed_f32)) {
+    return t.b.op(OpCode::cvt_fixed_f32, {sum}, {.imm = factor_bits}, "real", Role::operand);
+  }
+  const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
+  const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+  return t.b.op(OpCode::fmul, {real, part}, {}, "real", Role::operand);
+}
+
+bool has_high_nibbles(const Variant& v) {
+  return v.rhs.element == ElementType::i4 && v.rhs.order.pair == NibblePair::depth &&
+         !v.rhs.order.low_unsigned;
 }
 
 bool has_raw_blocks(const Variant& v) {

@@ -90,7 +90,7 @@ class Mmla : public Multiplier {
       }
       const Value first = by_depth_ ? sum[i] : high_sum(t, sum[i], sum[i + 1]);
       for (const Value one : {first, sum[i + 1]}) {
-        all.push_back(t.b.op(OpCode::cvt_i32_f32, {one}, {}, "real", Role::operand));
+        all.push_back(real_of_sum(t, one));
       }
     }
     return all;

@@ -220,9 +220,13 @@ class BlocksPacker {
   Value codes(const std::vector<Value>& rows, Value to) {
     const std::vector<Value> carried = pack(rows, to);
     if (!sums_) return no_value;
-    if (layout_.order.kr == 8) {
-      return b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32});
+    const bool two_lanes = layout_.order.kr == 8;
+    const Value all =
+        two_lanes ? b_.op(OpCode::pair_add, {carried[0], carried[1]}, {.bits = 32}) : carried[0];
+    if (CodeSums::factor(layout_) != 1) {
+      return b_.op(OpCode::sar, {all}, {.bits = 32, .imm = 4}, "sum");
     }
+    if (two_lanes) return all;
     return offset_ == no_value ? carried[0] : sums_->total(carried[0], offset_);
   }
 
@@ -276,7 +280,7 @@ class BlocksPacker {
 };
 
 /// A panel, some blocks at a time, with their scales gathered as they are packed. Columns that do
-/// not exist are code 0, with scales of 0.
+/// not exist are code 0, with scales of 0, or the last one again.
 class BlockPanelPacker {
  public:
   BlockPanelPacker(Builder& b, const Layout& layout, const Source& source)
@@ -290,6 +294,7 @@ class BlockPanelPacker {
         panel_(b.constant(layout.panel.fixed)),
         scale_bits_(bits(field_of(layout, FieldKind::scales).type)),
         has_minimums_(field_index(layout, FieldKind::minimums) >= 0),
+        repeats_(layout.edge == Edge::last),
         gathered_bytes_(run_blocks(layout) * layout.panel.fixed * scale_bits_ / 8),
         copy_(b.scratch(layout.panel.fixed * (run_pieces() * source_.bytes + 4) +
                         gathered_bytes_ * (has_minimums_ ? 2 : 1))),
@@ -420,25 +425,43 @@ class BlockPanelPacker {
     const int64_t bytes = scale_bits_ / 8;
     const int64_t pitch = source_.has_scales ? source_.bytes : bytes;
     const Value all = times(b_, count, layout_.panel.fixed * bytes);
-    b_.branch(way.rows, Compare::below, panel_, [&] {
-      b_.op(OpCode::fill_bytes, {to, b_.constant(0), all});
-    });
-    b_.loop("scales", way.rows, {from, to}, [&](const std::vector<Value>& row) {
+    if (!repeats_) {
+      b_.branch(way.rows, Compare::below, panel_, [&] {
+        b_.op(OpCode::fill_bytes, {to, b_.constant(0), all});
+      });
+    }
+    for_rows("scales", way.rows, way.scale_stride, {from, to}, [&](const std::vector<Value>& row) {
       b_.loop("scale", count, {row[0], row[1]}, [&](const std::vector<Value>& at) {
         const Value scale = b_.op(OpCode::load_scalar, {at[0]}, {.bits = scale_bits_}, "scale");
         b_.op(OpCode::store_scalar, {at[1], scale}, {.bits = scale_bits_});
         return std::vector<Value>{b_.add(at[0], pitch), b_.add(at[1], layout_.panel.fixed * bytes)};
       });
-      return std::vector<Value>{plus(b_, {row[0], way.scale_stride}), b_.add(row[1], bytes)};
+      return b_.add(row[1], bytes);
     });
   }
 
   /// Blocks of the columns that exist.
   void copy(Value source, Value rows, Value row_bytes) const {
-    b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
-    b_.loop("copy", rows, {source, copy_}, [&](const std::vector<Value>& at) {
+    if (!repeats_) {
+      b_.op(OpCode::fill_bytes, {copy_, nothing_, times(b_, row_bytes, layout_.panel.fixed)});
+    }
+    for_rows("copy", rows, stride_, {source, copy_}, [&](const std::vector<Value>& at) {
       b_.op(OpCode::copy_bytes, {at[1], at[0], row_bytes});
-      return std::vector<Value>{plus(b_, {at[0], stride_}), plus(b_, {at[1], row_bytes})};
+      return plus(b_, {at[1], row_bytes});
+    });
+  }
+
+  /// Calls body(from, to), which returns where the next one's goes, for the rows that exist; or for
+  /// all of the panel's, those beyond the last being that one again.
+  void for_rows(const char* name, Value rows, Value stride, std::vector<Value> from_to,
+                const std::function<Value(const std::vector<Value>&)>& body) const {
+    if (repeats_) from_to.push_back(less(b_, {rows, b_.constant(1)}, "following"));
+    b_.loop(name, repeats_ ? panel_ : rows, from_to, [&](const std::vector<Value>& at) {
+      const Value to = body(at);
+      const Value next = plus(b_, {at[0], stride});
+      if (!repeats_) return std::vector<Value>{next, to};
+      return std::vector<Value>{choose(b_, {at[2], next, at[0]}, "row"), to,
+                                less(b_, {at[2], b_.constant(1)}, "following")};
     });
   }
 
@@ -450,6 +473,7 @@ class BlockPanelPacker {
   Value nothing_, stride_, panel_;
   int scale_bits_;
   bool has_minimums_;
+  bool repeats_;
   int64_t gathered_bytes_;  ///< of the blocks whose scales are gathered; minimums stand behind them
   Value copy_, scales_;
   Value sums_;  ///< of the codes of a long block, i32

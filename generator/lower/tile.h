@@ -223,6 +223,10 @@ std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value b
 /// What zero points of either are multiplied by: minus the sum of codes as f32, 16 times and once,
 /// from vectors that accumulators start from.
 std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base);
+/// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large ...
+bool has_high_nibbles(const Variant& v);
+/// ... which their floats are not.
+Value real_of_sum(const Tile1& t, Value sum);
 /// Every other vector, of high nibbles, 16 times less.
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);

@@ -10,8 +10,9 @@
 namespace tw {
 namespace {
 
-/// KleidiAI's int4: both nibbles signed, 16 values of k apart. As high nibbles, the low ones after
-/// a shift, they multiply 16 times too much, which its sums and scales allow for.
+/// KleidiAI's int8 lie as ours do. Its int4: both nibbles signed, 16 values of k apart. As high
+/// nibbles, the low ones after a shift, they multiply 16 times too much, which its sums and scales
+/// allow for.
 constexpr int kleidiai_distance = 16;
 constexpr int kleidiai_factor = 16;
 
@@ -218,8 +219,27 @@ void fill_tiles(LayoutPair& layouts, const Isa& isa, const OperandContract& want
   layouts.lhs.k_multiple = std::max(layouts.lhs.k_multiple, depth);
 }
 
+/// What KleidiAI keeps beside the codes of columns with one scale, and of blocks with a scale each,
+/// whose codes are not allowed for there.
+std::vector<Field> kleidiai_fields(const Format& rhs) {
+  const bool blocks = rhs.scales == Granularity::block;
+  const Field data{FieldKind::data, rhs.element, 1, 1, true};
+  const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
+  if (blocks) {
+    return {data,
+            {FieldKind::scales, ElementType::bf16, 1, 1, true},
+            {FieldKind::sums, ElementType::f32, 1, 1, false},
+            bias};
+  }
+  const int factor = rhs.element == ElementType::i4 ? kleidiai_factor : 1;
+  return {data,
+          {FieldKind::sums, ElementType::i32, factor, 1, false},
+          {FieldKind::scales, ElementType::f32, factor, 1, false},
+          bias};
+}
+
 /// The same panels and formats, as KleidiAI packs them.
-LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels) {
+LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
   Layout left;
   left.side = Side::lhs;
   left.element = lhs.element;
@@ -234,12 +254,13 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   right.side = Side::rhs;
   right.element = rhs.element;
   right.panel = panels.rhs;
-  right.order = {panels.kr, NibblePair::depth, false, false, kleidiai_distance};
+  right.order.kr = panels.kr;
+  if (rhs.element == ElementType::i4) {
+    right.order = {panels.kr, NibblePair::depth, false, false, kleidiai_distance};
+  }
   right.edge = Edge::last;
-  right.fields = {{FieldKind::data, rhs.element, 1, 1, true},
-                  {FieldKind::sums, ElementType::i32, kleidiai_factor, 1, false},
-                  {FieldKind::scales, ElementType::f32, kleidiai_factor, 1, false},
-                  {FieldKind::bias, ElementType::f32, 1, 1, false}};
+  right.block = block;
+  right.fields = kleidiai_fields(rhs);
   return {left, right};
 }
 
@@ -262,23 +283,31 @@ std::string pairs_of_formats(F&& fit) {
 }
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
-  return lhs.has_zero_point && !is_static(lhs) && rhs.element == ElementType::i4 &&
-         rhs.scales == Granularity::channel;
+  const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
+  const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
+  const bool nibbles = rhs.element == ElementType::i4;
+  const bool bytes = rhs.element == ElementType::i8 && rhs.scales == Granularity::channel;
+  return lhs.has_zero_point && !is_static(lhs) && (nibbles || bytes) && symmetric && alone;
 }
 
 const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, Technique technique,
-                                         const Isa& isa) {
+                                         const Isa& isa, int block,
+                                         std::optional<ElementType> scales) {
   if (!kleidiai_packs(lhs, rhs)) {
     throw std::invalid_argument(
         fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
                     pairs_of_formats(kleidiai_packs)));
+  }
+  if (block != 0 && scales.value_or(ElementType::bf16) != ElementType::bf16) {
+    throw std::invalid_argument(fmt::format(
+        "layout kleidiai is not known for scales of {}: those of blocks are bf16", name(*scales)));
   }
   const OperandContract* found =
       find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, ElementType::f32);
   if (found != nullptr) return *found;
   throw std::invalid_argument(
       fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
-                  "signed bytes, and shifts of bytes",
+                  "signed bytes, and for nibbles shifts of bytes",
                   name(technique), isa.name));
 }
 
@@ -365,8 +394,9 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     isa.name));
   }
   const bool own = wanted.style == LayoutStyle::own;
-  const OperandContract& contract = own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
-                                        : kleidiai_contract(lhs, rhs, technique, isa);
+  const OperandContract& contract =
+      own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
+          : kleidiai_contract(lhs, rhs, technique, isa, block, wanted.scales);
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
   if (block != 0 && takes_sums && technique == Technique::outer) {
     throw std::invalid_argument(
@@ -381,7 +411,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_kr(contract, isa, panels.kr);
   check_block_depth(rhs, isa, block, panels.kr);
   check_panels(contract, isa, panels);
-  if (!own) return kleidiai_layouts(lhs, rhs, panels);
+  if (!own) return kleidiai_layouts(lhs, rhs, panels, block);
   if (is_float(lhs)) {
     // Not packed, or read several values of k at a time.
     if (technique == Technique::fma && panels.lhs != Length{1}) {

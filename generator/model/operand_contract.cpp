@@ -97,9 +97,9 @@ static const std::vector<OperandContract>& contracts() {
       {outer, own, i4, true, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
        column, true, false, i8, Contraction::outer},
       // KleidiAI's: signed nibbles, which shifts of bytes tell apart.
-      {dot, kleidiai, i4, false, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
+      {dot, kleidiai, i4, true, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
        depth, false, false, i8, Contraction::dot_depth},
-      {mmla, kleidiai, i4, false, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
+      {mmla, kleidiai, i4, true, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
        depth, false, false, i8, Contraction::mmla},
 
       // Weights of 8 bits.
@@ -111,6 +111,11 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, i8, Contraction::dot_depth},
       {dot, own, i8, true, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
        none, false, false, i8, Contraction::dot_depth},
+      // KleidiAI's, the same.
+      {dot, kleidiai, i8, false, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
+       none, false, false, i8, Contraction::dot_depth},
+      {mmla, kleidiai, i8, false, {{OpCode::mmla_s8s8}}, {8}, two, lanes,
+       none, false, false, i8, Contraction::mmla},
       // Products of 16 bits: a mask and a shift widen unsigned bytes, two of four each.
       {dot, own, i8, true, {{OpCode::dot2_s16}}, {4}, one, lanes,
        none, true, false, i16, Contraction::dot_pairs},

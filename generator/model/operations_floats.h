@@ -14,6 +14,9 @@ OP(fma_lane, "f32 f32 f32 -> f32", "i", VECTOR(fma_lane(s, to)), .whole = Whole:
 OP(fmin, "f32 f32 -> f32", "", FLOATS(a < b ? a : b))
 OP(fmax, "f32 f32 -> f32", "", FLOATS(a > b ? a : b))
 OP(cvt_i32_f32, "i32 -> f32", "", CONVERT(int32_t, static_cast<float>(x)))
+/* #i of its bits are behind the point */
+OP(cvt_fixed_f32, "i32 -> f32", "i", VECTOR(convert_fixed(s, to)),
+   .immediate = {"the bits of the fraction", Last::number, 31, 1})
 /* to nearest even, in range */
 OP(cvt_f32_i32, "i32_float -> i32", "", CONVERT(float, static_cast<int32_t>(std::lrint(in_i32(x)))))
 /* to nearest, ties away from zero, in range */

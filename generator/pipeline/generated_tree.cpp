@@ -17,6 +17,7 @@
 #include "emit/parallel.h"
 #include "emit/registry.h"
 #include "model/hash.h"
+#include "pipeline/client_library.h"
 #include "pipeline/kernel_names.h"
 #include "pipeline/matrix.h"
 #include "pipeline/pipeline.h"
@@ -63,6 +64,7 @@ class TreeMaker {
     for (const SpecInput& spec : specs) add_spec(spec);
     add_packers();
     add_lists();
+    if (!options_.names.file.empty()) add_client_library();
     tree_.kernels = static_cast<int>(registry_.kernels.size());
     tree_.packers = static_cast<int>(registry_.packers.size());
     for (const KernelEntry& entry : registry_.kernels) {
@@ -287,6 +289,14 @@ class TreeMaker {
     std::vector<const Variant*> variants;
     for (const Variant& variant : variants_) variants.push_back(&variant);
     add_document("MATRIX.md", print_matrix(variants, packers_));
+  }
+
+  void add_client_library() {
+    std::vector<const Variant*> variants;
+    for (const Variant& variant : variants_) variants.push_back(&variant);
+    const ClientInputs inputs = {
+        options_.names.file, options_.names.name, variants, packers_, rules_, options_.origin};
+    for (TreeFile& file : make_client_library(inputs)) tree_.files.push_back(std::move(file));
   }
 
   void add_headers() {

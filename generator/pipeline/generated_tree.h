@@ -32,6 +32,8 @@ struct TreeOptions {
   std::filesystem::path headers_dir;
   /// Names of registry rows: these kernels, and the packers of their layouts; empty: all.
   std::set<std::string> only = {};
+  /// Names of another library to make functions for (pipeline/client_library.h); no file: none.
+  SpecInput names = {};
 };
 
 struct GeneratedTree {
@@ -42,7 +44,7 @@ struct GeneratedTree {
 };
 
 /// Kernels and packers, a file each; registry.c, tilewright/generated.h, KERNELS.md; of all kernels
-/// MATRIX.md.
+/// MATRIX.md; kleidiai/, where names are asked for.
 /// Throws SpecError for what is wrong in a spec, TreeError for a file that cannot be read.
 GeneratedTree generate_tree(const std::vector<SpecInput>& specs, const TreeOptions& options);
 

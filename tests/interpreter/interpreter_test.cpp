@@ -122,11 +122,14 @@ std::vector<Ground> grounds(const Isa& isa) {
     }
   }
   for (Technique technique : {Technique::dot, Technique::mmla, Technique::outer, Technique::tile}) {
-    std::vector<Ground> wanted = {{&isa, technique},
-                                  {&isa, technique, "qai8dx", "qsi8cx"},
-                                  {&isa, technique, "qai8dx", "qsi2cx"},
-                                  {&isa, technique, "qai8", "qsi2cx"},
-                                  {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai}};
+    std::vector<Ground> wanted = {
+        {&isa, technique},
+        {&isa, technique, "qai8dx", "qsi8cx"},
+        {&isa, technique, "qai8dx", "qsi2cx"},
+        {&isa, technique, "qai8", "qsi2cx"},
+        {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai},
+        {&isa, technique, "qai8dx", "qsi8cx", LayoutStyle::kleidiai},
+        {&isa, technique, "qai8dx", "qsi4c32", LayoutStyle::kleidiai, ElementType::bf16}};
     wanted.push_back({&isa, technique, "qai8", "qsi8cx"});
     wanted.push_back({&isa, technique, "qai8", "qsi4cx"});
     wanted.push_back({&isa, technique, "qsi8d32", "qsi8c32"});

@@ -402,6 +402,10 @@ TEST(Vectors, Conversions) {
   std::vector<float> rounded = {1.0F, -1.0F, 16777216.0F, 16777220.0F};
   EXPECT_EQ(as<float>(run_vector(fixed16(), OpCode::cvt_i32_f32, {}, 1, bytes_of(whole), 16)),
             rounded);
+  std::vector<int32_t> sixteenths = {16, -8, 0, 16777219};
+  EXPECT_EQ(as<float>(run_vector(fixed16(), OpCode::cvt_fixed_f32, {.imm = 4}, 1,
+                                 bytes_of(sixteenths), 16)),
+            (std::vector<float>{1.0F, -0.5F, 0.0F, 1048576.25F}));
   std::vector<int32_t> wide = {127, 128, -128, -129};
   EXPECT_EQ(as<int8_t>(run_vector(fixed16(), OpCode::narrow_32_8, {}, 1, bytes_of(wide), 4)),
             (std::vector<int8_t>{127, 127, -128, -128}));

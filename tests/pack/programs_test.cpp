@@ -45,6 +45,7 @@ const std::vector<Shape> shapes = {
     {"neon_dotprod", Technique::dot, 4, 8, LayoutStyle::kleidiai},
     {"neon_i8mm", Technique::mmla, 8, 8, LayoutStyle::kleidiai},
     {"neon_i8mm", Technique::mmla, 12, 8, LayoutStyle::kleidiai},
+    {"neon_dotprod", Technique::dot, 12, 4, LayoutStyle::kleidiai, "qsi8cx"},
     {"avx512_vnni", Technique::dot, 16, 4, LayoutStyle::own, "qsi8cx"},
     {"avx512_vnni", Technique::dot, 48, 4, LayoutStyle::own, "qsi8cx"},
     {"avx2", Technique::dot, 24, 4, LayoutStyle::own, "qsi8cx"},

@@ -426,7 +426,7 @@ TEST_F(SpecReader, RefusesWhatTheInstructionCannotDo) {
             "s.yaml:6:54: kr 3 does not fit dot4_u8s8 on wide, which eats kr 4");
   EXPECT_EQ(kernel_error("isa: wide, technique: dot, layout: kleidiai, tile: {m: 1, n: 16}"),
             "s.yaml:6:41: layout kleidiai is not possible with technique dot on wide: that needs "
-            "products of signed bytes, and shifts of bytes");
+            "products of signed bytes, and for nibbles shifts of bytes");
   EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, tile: {mr: 8, nr: 8, kr: 4}"),
             "s.yaml:6:61: kr 4 does not fit mmla_s8s8 on matrix, which eats kr 8");
   EXPECT_EQ(kernel_error("isa: matrix, technique: mmla, panels: {lhs: 3}, tile: {m: 3, n: 4}"),

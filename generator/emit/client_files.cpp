@@ -1,0 +1,210 @@
+#include "emit/client_files.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+namespace tw {
+namespace {
+
+constexpr std::string_view headers = "kai/ukernels/matmul";
+
+std::string extern_c(const std::string& text) {
+  return "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + text +
+         "\n#ifdef __cplusplus\n}\n#endif\n";
+}
+
+/// Of the family's struct.
+std::string pointer_name(const ClientFunction& function) {
+  return function.name == "run" ? "run_matmul" : function.name;
+}
+
+std::string c_name(const std::string& function, const std::string& name) {
+  return fmt::format("kai_{}_{}", function, name);
+}
+
+/// "(size_t m, size_t n)", broken where lines would be too long.
+std::string parameter_list(const ClientFunction& function, size_t before) {
+  if (function.parameters.empty()) return "(void)";
+  const std::string one_line = fmt::format("({})", fmt::join(function.parameters, ", "));
+  if (before + one_line.size() < 100) return one_line;
+  return fmt::format("(\n    {})", fmt::join(function.parameters, ",\n    "));
+}
+
+std::string prototype(const ClientFunction& function, const std::string& name) {
+  const std::string begin = fmt::format("{} {}", function.result, c_name(function.name, name));
+  return begin + parameter_list(function, begin.size());
+}
+
+std::string declarations(const std::string& name, const std::vector<ClientFunction>& functions) {
+  std::string text;
+  for (const ClientFunction& function : functions) text += prototype(function, name) + ";\n";
+  return text;
+}
+
+std::string definitions(const std::string& name, const std::vector<ClientFunction>& functions) {
+  std::string text;
+  for (const ClientFunction& function : functions) {
+    text += fmt::format("\n{} {{\n{}}}\n", prototype(function, name), function.body);
+  }
+  return text;
+}
+
+std::string guarded(const std::string& guard, const std::string& text) {
+  return guard.empty() ? text : fmt::format("#if {}\n{}#endif\n", guard, text);
+}
+
+std::string declare_codes(const std::vector<ClientCode>& codes, const char* args) {
+  std::string text;
+  std::set<std::string> known;
+  for (const ClientCode& code : codes) {
+    if (!known.insert(code.symbol).second) continue;
+    text += fmt::format("void {}(const {}* args);\n", code.symbol, args);
+  }
+  return text;
+}
+
+std::string bytes_function(const std::string& name, const Layout& layout,
+                           const std::string& value) {
+  return fmt::format("\nstatic inline size_t {}(size_t k{}) {{\n  return {};\n}}\n", name,
+                     layout.block != 0 ? ", size_t bl" : "", value);
+}
+
+std::string panel_bytes_function(const std::string& side, const Layout& layout) {
+  return bytes_function(side + "_panel_bytes", layout,
+                        fmt::format("{} * ({})", to_string(layout.panel), row_bytes_text(layout)));
+}
+
+std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) {
+  if (codes.empty()) return "";
+  std::string text = "\nstatic const tw_kai_packer packers[] = {\n";
+  for (const ClientCode& code : codes) {
+    text += fmt::format("    {{{}, {}, {}, {}}},\n", code.panel, code.kr, code.block, code.symbol);
+  }
+  return text + fmt::format(
+                    "}};\n\n"
+                    "static inline tw_packer_fn find(size_t panel, size_t depth{}) {{\n"
+                    "  return tw_kai_find_packer(packers, sizeof packers / sizeof *packers, panel, "
+                    "depth, {});\n"
+                    "}}\n",
+                    by_blocks ? ", size_t bl" : "",
+                    by_blocks ? fmt::format("bl % {0} == 0 ? {0} : bl", long_block_step) : "0");
+}
+
+std::string list_macro(const std::string& name, const std::vector<std::string>& entries) {
+  std::string text = fmt::format("\n#define {}(X)", name);
+  for (const std::string& entry : entries) text += fmt::format(" \\\n  X({})", entry);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string client_header(const ClientMatmul& matmul) {
+  return fmt::format("{}/{}/kai_{}.h", headers, matmul.kernels.front()->family.name, matmul.name);
+}
+
+std::string client_header(const ClientPacker& packer) {
+  return fmt::format("{}/pack/kai_{}.h", headers, packer.name);
+}
+
+std::string client_interface(const Family& family) {
+  return fmt::format("{0}/{1}/kai_{1}_interface.h", headers, family.name);
+}
+
+std::string print_client_header(const std::string& name,
+                                const std::vector<ClientFunction>& functions) {
+  return "#pragma once\n\n#include <stddef.h>\n\n" + extern_c(declarations(name, functions));
+}
+
+std::string print_client_header(const ClientPacker& packer,
+                                const std::vector<ClientFunction>& functions) {
+  std::string text = "#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n\n";
+  if (packer.side == Side::rhs) text += "#include \"kai/kai_common.h\"\n\n";
+  if (!packer.alias.empty()) text += fmt::format("#define {} {}\n\n", packer.alias, packer.params);
+  return text + extern_c(declarations(packer.name, functions));
+}
+
+std::string print_client_interface(const Family& family,
+                                   const std::vector<ClientFunction>& functions) {
+  std::string types;
+  std::string members;
+  for (const ClientFunction& function : functions) {
+    const std::string member = pointer_name(function);
+    const std::string begin =
+        fmt::format("typedef {} (*kai_{}_{}_func_t)", function.result, family.name, member);
+    types += begin + parameter_list(function, begin.size()) + ";\n";
+    members += fmt::format("  kai_{}_{}_func_t {};\n", family.name, member, member);
+  }
+  return "#pragma once\n\n#include <stddef.h>\n\n" +
+         extern_c(
+             fmt::format("{}\nstruct kai_{}_ukernel {{\n{}}};\n", types, family.name, members));
+}
+
+std::string print_client_source(const ClientMatmul& matmul,
+                                const std::vector<ClientFunction>& functions,
+                                const std::vector<ClientCode>& codes, const std::string& guard) {
+  const Variant& kernel = *matmul.kernels.front();
+  const std::string text =
+      declare_codes(codes, "tw_args") + panel_bytes_function("lhs", kernel.lhs) +
+      panel_bytes_function("rhs", kernel.rhs) + definitions(matmul.name, functions);
+  return fmt::format(
+      "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"tilewright/kernel.h\"\n\n{}",
+      client_header(matmul), guarded(guard, text));
+}
+
+std::string print_client_source(const ClientPacker& packer,
+                                const std::vector<ClientFunction>& functions,
+                                const std::vector<ClientCode>& codes, const Layout& layout,
+                                const std::string& guard) {
+  const bool by_blocks = packer.side == Side::rhs && layout.block != 0;
+  const std::string text = declare_codes(codes, "tw_pack_args") +
+                           bytes_function("row_bytes", layout, row_bytes_text(layout)) +
+                           find_function(codes, by_blocks) + definitions(packer.name, functions);
+  return fmt::format(
+      "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"packing.h\"\n\n{}",
+      client_header(packer), guarded(guard, text));
+}
+
+std::string print_client_table(const std::vector<ClientEntry>& entries) {
+  std::string text = "| `kai_run_...` | kernels and packers here |\n|---|---|\n";
+  for (const ClientEntry& entry : entries) {
+    std::vector<std::string> symbols;
+    for (const ClientCode& code : entry.codes) symbols.push_back(fmt::format("`{}`", code.symbol));
+    if (entry.family.empty()) symbols.emplace_back("plain C for all other panels");
+    text += fmt::format("| `{}` | {} |\n", entry.name, fmt::join(symbols, ", "));
+  }
+  return text;
+}
+
+std::string print_client_list(const std::string& version, const std::vector<ClientEntry>& entries) {
+  std::string text = "#pragma once\n\n";
+  std::map<std::string, std::vector<std::string>> lists;
+  std::set<std::string> included;
+  const auto include = [&](const std::string& header) {
+    const bool is_new = included.insert(header).second;
+    if (is_new) text += fmt::format("#include <{}>\n", header);
+    return is_new;
+  };
+  for (const ClientEntry& entry : entries) {
+    include(entry.header);
+    for (const ClientFunction& function : entry.functions) {
+      lists["FUNCTIONS"].push_back(c_name(function.name, entry.name));
+    }
+    if (entry.family.empty()) {
+      lists[entry.side == Side::lhs ? "LHS_PACKERS" : "RHS_PACKERS"].push_back(entry.name);
+      continue;
+    }
+    lists["MATMULS"].push_back(fmt::format("{}, {}", entry.family, entry.name));
+    if (!include(entry.interface)) continue;
+    for (const ClientFunction& function : entry.functions) {
+      lists["MEMBERS"].push_back(
+          fmt::format("kai_{}_ukernel, {}", entry.family, pointer_name(function)));
+    }
+  }
+  text += fmt::format("\n#define TW_KAI_VERSION \"{}\"\n", version);
+  for (const auto& [name, list] : lists) text += list_macro("TW_KAI_" + name, list);
+  return text;
+}
+
+}  // namespace tw

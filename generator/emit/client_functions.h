@@ -1,0 +1,40 @@
+// The functions that a micro-kernel under another library's name consists of: their signatures,
+// each written once, and what they do. Headers, structs of function pointers and sources are
+// printed from them (emit/client_files.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/client.h"
+
+namespace tw {
+
+struct ClientFunction {
+  std::string name;                     ///< "get_m_step", "run": kai_get_m_step_NAME, kai_run_NAME
+  std::string result;                   ///< its type
+  std::vector<std::string> parameters;  ///< "size_t m_idx"
+  std::string body;                     ///< statements, indented
+};
+
+/// Generated code for one shape of panels and one length of blocks (long ones: that of any of
+/// them; 0: no blocks).
+struct ClientCode {
+  int64_t panel = 0;
+  int64_t kr = 0;
+  int block = 0;
+  std::string symbol;
+};
+
+/// `codes`: those of its kernels.
+std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
+                                             const std::vector<ClientCode>& codes);
+/// `layout`: of any of the panels that it fills; `has_code`: for some there are generated packers.
+std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
+                                             bool has_code);
+
+/// C for the bytes that a row or a column takes in packed panels of such a layout, of k and, with
+/// blocks, of bl.
+std::string row_bytes_text(const Layout& layout);
+
+}  // namespace tw

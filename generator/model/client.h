@@ -1,0 +1,41 @@
+// Micro-kernels under the names of another library, KleidiAI, whose clients call ours by them:
+// which of our kernels and packers stand behind each name. Read from
+// integrations/kleidiai/names.yaml by spec/client_reader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/variant.h"
+
+namespace tw {
+
+struct ClientMatmul {
+  std::string name;    ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
+  int64_t m_step = 1;  ///< callers begin at multiples of these
+  int64_t n_step = 1;
+  int64_t sr = 1;  ///< its kr is so many times our kernels'
+  /// More than one: the same code but for the length of blocks, shortest first.
+  std::vector<const Variant*> kernels;
+};
+
+/// Packers into panels of any shape: which of ours there are follows from the kernels' layouts.
+struct ClientPacker {
+  std::string name;  ///< "rhs_pack_nxk_qsi4cxp_qs4cxs1s0"
+  Side side = Side::lhs;
+  const Format* format = nullptr;
+  std::string source;      ///< what it reads, as of our packers: "f32", "nxk"
+  bool rows_of_n = false;  ///< of weights: a row of the source holds one value of k of each column
+  std::string params;      ///< of weights: the struct that says what their codes are
+  std::string alias;       ///< another name of that struct; empty: none
+  Where where;
+};
+
+struct ClientNames {
+  std::string version;  ///< of the library that had the names first
+  std::vector<ClientMatmul> matmuls;
+  std::vector<ClientPacker> packers;
+};
+
+}  // namespace tw

@@ -1,0 +1,170 @@
+#include "pipeline/client_library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "emit/client_files.h"
+#include "model/hash.h"
+#include "pipeline/kernel_names.h"
+#include "spec/client_reader.h"
+#include "spec/yaml_reader.h"
+
+namespace tw {
+namespace {
+
+const std::string root = "kleidiai/";
+
+/// The code of long blocks serves all of them.
+int block_of_code(const Layout& layout) {
+  return has_long_blocks(layout) ? long_block_step : layout.block;
+}
+
+void add_code(std::vector<ClientCode>& codes, const ClientCode& code) {
+  const bool known = std::any_of(codes.begin(), codes.end(), [&](const ClientCode& other) {
+    return other.panel == code.panel && other.kr == code.kr && other.block == code.block;
+  });
+  if (!known) codes.push_back(code);
+}
+
+std::vector<ClientCode> codes_of(const ClientMatmul& matmul) {
+  std::vector<ClientCode> codes;
+  for (const Variant* kernel : matmul.kernels) {
+    const std::string symbol =
+        prints_assembly(*kernel) ? assembly_symbol(*kernel) : intrinsics_symbol(*kernel);
+    add_code(codes,
+             {kernel->rhs.panel.fixed, kernel->rhs.order.kr, block_of_code(kernel->rhs), symbol});
+  }
+  return codes;
+}
+
+/// The layouts that a packer may be asked for, those first whose packers run on most machines.
+std::vector<const Variant*> users_of(const ClientPacker& packer,
+                                     const std::vector<const Variant*>& variants) {
+  std::vector<const Variant*> users;
+  for (const Variant* variant : variants) {
+    const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
+    if (variant->style == LayoutStyle::kleidiai && format == packer.format) {
+      users.push_back(variant);
+    }
+  }
+  std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
+    return a->isa->features.size() < b->isa->features.size();
+  });
+  return users;
+}
+
+class ClientMaker {
+ public:
+  explicit ClientMaker(const ClientInputs& inputs)
+      : inputs_(inputs), spec_{inputs.name, fnv1a(read_text(inputs.file))} {}
+
+  std::vector<TreeFile> make() {
+    const ClientNames names = read_client_names(inputs_.file, inputs_.variants);
+    for (const ClientMatmul& matmul : names.matmuls) add_matmul(matmul);
+    for (const ClientPacker& packer : names.packers) add_packer(packer);
+    add("names.h", {"All micro-kernels here, for programs that compare."},
+        print_client_list(names.version, entries_));
+    files_.push_back({root + "NAMES.md", "<!--" + file_head(inputs_.origin, {spec_}, {}, "") +
+                                             "-->\n# KleidiAI's names that are served\n\n" +
+                                             print_client_table(entries_)});
+    add("code.txt", {"The kernels and packers that the sources here call."}, code_list(), "#");
+    return std::move(files_);
+  }
+
+ private:
+  void add(const std::string& path, const std::vector<std::string>& about, const std::string& text,
+           const std::string& comment = "//") {
+    files_.push_back(
+        {root + path, file_head(inputs_.origin, {spec_}, about, comment) + "\n" + text});
+  }
+
+  [[nodiscard]] const std::string& guard_of(const Variant& variant) const {
+    return c_guard(inputs_.rules, *variant.isa);
+  }
+
+  void add_source(const std::string& name, const std::vector<std::string>& about,
+                  const std::string& text, const std::vector<ClientCode>& codes) {
+    add("src/kai_" + name + ".c", about, text);
+    for (const ClientCode& code : codes) called_.insert(code.symbol);
+  }
+
+  void add_matmul(const ClientMatmul& matmul) {
+    const Family& family = matmul.kernels.front()->family;
+    const std::vector<ClientCode> codes = codes_of(matmul);
+    const auto functions = matmul_functions(matmul, codes);
+    if (interfaces_.insert(family.name).second) {
+      add("include/" + client_interface(family), {"Pointers to what these micro-kernels have."},
+          print_client_interface(family, functions));
+    }
+    std::vector<std::string> about = {"KleidiAI's name for"};
+    for (const ClientCode& code : codes) about.push_back("  " + code.symbol);
+    add("include/" + client_header(matmul), about, print_client_header(matmul.name, functions));
+    add_source(matmul.name, about,
+               print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
+               codes);
+    entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
+                        Side::lhs, functions, codes});
+  }
+
+  void add_packer(const ClientPacker& packer) {
+    const Variant* user = nullptr;
+    const std::vector<ClientCode> codes = packer_codes(packer, user);
+    const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
+    const auto functions = packer_functions(packer, layout, !codes.empty());
+    const std::vector<std::string> about = {"KleidiAI's name for packers by panel and kr"};
+    add("include/" + client_header(packer), about, print_client_header(packer, functions));
+    add_source(packer.name, about,
+               print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
+    entries_.push_back({client_header(packer), packer.name, "", "", packer.side, functions, codes});
+  }
+
+  /// `example` becomes one of the kernels that read what it packs. There may be no packer of
+  /// weights: then plain C serves all panels.
+  std::vector<ClientCode> packer_codes(const ClientPacker& packer, const Variant*& example) const {
+    std::vector<ClientCode> codes;
+    std::vector<std::string> sources;
+    for (const Variant* user : users_of(packer, inputs_.variants)) {
+      const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
+      if (packer.side == Side::rhs) example = user;
+      for (const PackerSource& source : inputs_.packers) {
+        const auto& its = source.layouts;
+        if (std::find(its.begin(), its.end(), layout) == its.end()) continue;
+        sources.push_back(source.source);
+        if (source.source != packer.source) continue;
+        example = user;
+        add_code(codes,
+                 {layout.panel.fixed, layout.order.kr, block_of_code(layout), source.symbol});
+      }
+    }
+    if (example == nullptr) {
+      std::sort(sources.begin(), sources.end());
+      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+      throw SpecError(packer.where, unknown_text(fmt::format("source of {}", packer.format->name),
+                                                 packer.source, sources));
+    }
+    return codes;
+  }
+
+  [[nodiscard]] std::string code_list() const {
+    std::string text;
+    for (const std::string& symbol : called_) text += symbol + "\n";
+    return text;
+  }
+
+  const ClientInputs& inputs_;
+  SpecFile spec_;
+  std::set<std::string> interfaces_;
+  std::set<std::string> called_;
+  std::vector<ClientEntry> entries_;
+  std::vector<TreeFile> files_;
+};
+
+}  // namespace
+
+std::vector<TreeFile> make_client_library(const ClientInputs& inputs) {
+  return ClientMaker(inputs).make();
+}
+
+}  // namespace tw

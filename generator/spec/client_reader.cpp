@@ -1,0 +1,177 @@
+#include "spec/client_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "model/sources.h"
+#include "spec/kernel_reader.h"
+#include "spec/yaml_reader.h"
+
+namespace tw {
+namespace {
+
+using Variants = std::vector<const Variant*>;
+
+/// What makes the C function's name, kai_run_... and so on.
+std::string read_c_name(const YamlNode& node, std::set<std::string>& taken) {
+  const std::string& name = node.text();
+  const auto fits = [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; };
+  if (!std::all_of(name.begin(), name.end(), fits)) {
+    node.fail(fmt::format("'{}' is no name of a micro-kernel: a-z, 0-9 and _ are legal", name));
+  }
+  if (!taken.insert(name).second) node.fail(fmt::format("'{}' stands twice in this file", name));
+  return name;
+}
+
+/// Those of the family that read KleidiAI's operands.
+Variants of_family(const YamlNode& node, const Variants& variants) {
+  Variants found;
+  std::vector<std::string> families;
+  for (const Variant* variant : variants) {
+    if (variant->style != LayoutStyle::kleidiai) continue;
+    if (variant->family.name == node.text()) found.push_back(variant);
+    families.push_back(variant->family.name);
+  }
+  std::sort(families.begin(), families.end());
+  families.erase(std::unique(families.begin(), families.end()), families.end());
+  if (found.empty()) {
+    node.fail(unknown_text("family of kernels with layout kleidiai", node.text(), families));
+  }
+  return found;
+}
+
+std::string describe_kernel(const Variant& variant) {
+  return fmt::format("{{isa: {}, panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}}}",
+                     variant.isa->name, to_string(variant.lhs.panel), to_string(variant.rhs.panel),
+                     variant.rhs.order.kr, to_string(variant.tile.m), to_string(variant.tile.n));
+}
+
+[[noreturn]] void fail_without_kernel(const YamlNode& node, const Variants& family) {
+  std::vector<std::string> known;
+  for (const Variant* variant : family) known.push_back(describe_kernel(*variant));
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  node.fail(fmt::format("no such kernel of {} with layout kleidiai; there are:\n  {}",
+                        family.front()->family.name, fmt::join(known, "\n  ")));
+}
+
+Variants find_kernels(const YamlNode& node, const Variants& family) {
+  const YamlNode& panels = node.at("panels");
+  panels.expect_keys({"lhs", "rhs", "kr"});
+  const YamlNode& tile = node.at("tile");
+  tile.expect_keys({"m", "n"});
+  const Length lhs = read_tile_m(panels.at("lhs"));
+  const Length rhs = read_tile_n(panels.at("rhs"));
+  const int64_t kr = panels.at("kr").positive();
+  const Tile wanted = {read_tile_m(tile.at("m")), read_tile_n(tile.at("n"))};
+  const std::string& isa = node.at("isa").text();
+  Variants found;
+  for (const Variant* variant : family) {
+    if (variant->isa->name == isa && variant->lhs.panel == lhs && variant->rhs.panel == rhs &&
+        variant->rhs.order.kr == kr && variant->tile.m == wanted.m && variant->tile.n == wanted.n) {
+      found.push_back(variant);
+    }
+  }
+  if (found.empty()) fail_without_kernel(node, family);
+  for (const Variant* kernel : found) {
+    if (!has_long_blocks(kernel->rhs) || kernel->knobs.unroll_k == shortest_block) continue;
+    node.fail(
+        fmt::format("of long blocks only kernels with unroll_k {0} serve all multiples of {0}",
+                    shortest_block));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Variant* a, const Variant* b) { return a->rhs.block < b->rhs.block; });
+  return found;
+}
+
+ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t sr,
+                         std::set<std::string>& taken) {
+  node.expect_keys({"name", "step", "isa", "panels", "tile"});
+  ClientMatmul matmul;
+  matmul.name = read_c_name(node.at("name"), taken);
+  const YamlNode& step = node.at("step");
+  step.expect_keys({"m", "n"});
+  matmul.m_step = step.at("m").positive();
+  matmul.n_step = step.at("n").positive();
+  matmul.sr = sr;
+  matmul.kernels = find_kernels(node, family);
+  return matmul;
+}
+
+void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
+                  ClientNames& names) {
+  node.expect_keys({"family", "sr", "kernels"});
+  const Variants family = of_family(node.at("family"), variants);
+  const int64_t sr = node.at("sr").positive();
+  for (const YamlNode& kernel : node.at("kernels").items()) {
+    names.matmuls.push_back(read_matmul(kernel, family, sr, taken));
+  }
+}
+
+const Format& read_packed_format(const YamlNode& node, Side side, const Variants& variants) {
+  std::vector<std::string> known;
+  for (const Variant* variant : variants) {
+    if (variant->style != LayoutStyle::kleidiai) continue;
+    const Format& format = side == Side::lhs ? *variant->family.lhs : *variant->family.rhs;
+    if (format.name == node.text()) return format;
+    known.emplace_back(format.name);
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  node.fail(unknown_text("format that is packed as KleidiAI does", node.text(), known));
+}
+
+/// Weights come in rows, whose scales are elsewhere.
+const Source& read_rows(const YamlNode& node) {
+  std::vector<std::string> known;
+  for (const Source& source : sources()) {
+    if (block_of(source) != 0 || source.zero_codes) continue;
+    if (source.name == node.text()) return source;
+    known.emplace_back(source.name);
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  node.fail(unknown_text("source of weights", node.text(), known));
+}
+
+ClientPacker read_packer(const YamlNode& node, const Variants& variants,
+                         std::set<std::string>& taken) {
+  ClientPacker packer;
+  packer.side = node.find("lhs") != nullptr ? Side::lhs : Side::rhs;
+  if (packer.side == Side::lhs) {
+    node.expect_keys({"name", "lhs", "from"});
+  } else {
+    node.expect_keys({"name", "rhs", "from", "params", "alias"});
+    packer.params = node.at("params").text();
+    if (const YamlNode* alias = node.find("alias")) packer.alias = alias->text();
+  }
+  packer.name = read_c_name(node.at("name"), taken);
+  const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
+  packer.format = &read_packed_format(format, packer.side, variants);
+  packer.source = node.at("from").text();
+  packer.where = node.at("from").where();
+  if (packer.side == Side::rhs) packer.rows_of_n = rows_are_k(read_rows(node.at("from")));
+  return packer;
+}
+
+}  // namespace
+
+ClientNames read_client_names(const std::filesystem::path& file, const Variants& variants) {
+  const YamlNode root = read_yaml(file);
+  root.expect_keys({"version", "matmuls", "packers"});
+  ClientNames names;
+  names.version = root.at("version").text();
+  std::set<std::string> taken;
+  for (const YamlNode& node : root.at("matmuls").items()) {
+    read_matmuls(node, variants, taken, names);
+  }
+  for (const YamlNode& node : root.at("packers").items()) {
+    names.packers.push_back(read_packer(node, variants, taken));
+  }
+  return names;
+}
+
+}  // namespace tw

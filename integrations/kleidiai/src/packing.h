@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the generated packers under KleidiAI's names share: generated code where there is some for a
+// shape of panels, plain C for all others (KleidiAI's take any).
+#pragma once
+
+#include "tilewright/kernel.h"
+
+// `block`: of k, by which code differs; 0: weights without blocks, and activations.
+typedef struct tw_kai_packer {
+  size_t panel, depth, block;
+  tw_packer_fn run;
+} tw_kai_packer;
+
+static inline tw_packer_fn tw_kai_find_packer(const tw_kai_packer* packers, size_t count,
+                                              size_t panel, size_t depth, size_t block) {
+  for (size_t i = 0; i < count; ++i) {
+    const tw_kai_packer* it = packers + i;
+    if (it->panel == panel && it->depth == depth && it->block == block) return it->run;
+  }
+  return NULL;
+}
+
+// Activations: `first_row` of the first panel is the first row that is written; rows of panels that
+// others write are left as they are, as threads may pack them at the same time. `whole` packs whole
+// panels, `row` panels of one row; null: there is no such code, and `plain` does it.
+typedef void (*tw_kai_rows_fn)(const tw_pack_args* args, size_t panel, size_t depth,
+                               size_t first_row);
+void tw_kai_pack_lhs(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row,
+                     tw_packer_fn whole, tw_packer_fn row, tw_kai_rows_fn plain);
+
+// Plain C, named after what is packed. `panel` rows or columns whose values of k stay together
+// `depth` at a time. Weights: `kxn`, whether the source has k rows of n.
+void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
+void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);

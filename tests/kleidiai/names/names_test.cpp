@@ -1,0 +1,350 @@
+// Our library under KleidiAI's names against KleidiAI: what clients compile against, what packers
+// write, and products of operands that either has packed, over random shapes, strides and parts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "kleidiai/names/operands.h"
+#include "kleidiai/names/signatures.h"
+
+namespace tw::test {
+namespace {
+
+constexpr int cases = 60;
+constexpr uint8_t unwritten = 0xa5;
+constexpr float untouched = 1232;  // of outputs, as f16 and bf16 too
+
+TEST(KleidiaiNames, SignaturesAreTheirs) {
+  const std::vector<Signature> ours = our_signatures();
+  const std::vector<Signature> theirs = their_signatures();
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (size_t i = 0; i < ours.size(); ++i) {
+    ASSERT_EQ(ours[i].name, theirs[i].name);
+    EXPECT_EQ(ours[i].type, theirs[i].type) << ours[i].name;
+  }
+  std::printf("%zu functions, members and values\n", ours.size());
+}
+
+size_t up_to(size_t most, std::mt19937& random) {
+  return 1 + random() % most;
+}
+
+/// Of the families with blocks as many values as a caller may have: whole blocks.
+struct Depth {
+  size_t k = 0, bl = 0;
+};
+Depth random_depth(bool blocks, std::mt19937& random) {
+  if (!blocks) return {up_to(random() % 4 == 0 ? 600 : 130, random), 0};
+  const size_t bl = std::vector<size_t>{32, 32, 64, 96, 128, 160, 256}[random() % 7];
+  return {bl * up_to(bl == 32 ? 8 : 3, random), bl};
+}
+
+const LhsPacker& their_lhs_packer() {
+  return lhs_packers().front().theirs;
+}
+
+/// Of rows of k of the same weights.
+const RhsPacker& rhs_packer_for(const std::string& matmul, bool ours) {
+  const WeightsKind kind = kind_of(matmul);
+  for (const Both<RhsPacker>& packer : rhs_packers()) {
+    const WeightsKind its = kind_of(packer.name);
+    if (its.nibbles == kind.nibbles && its.blocks == kind.blocks && !its.kxn) {
+      return ours ? packer.ours : packer.theirs;
+    }
+  }
+  ADD_FAILURE() << "no packer for " << matmul;
+  std::abort();
+}
+
+std::vector<uint8_t> pack_rhs(const RhsPacker& packer, const ClientWeights& weights,
+                              const PanelShape& shape) {
+  std::vector<uint8_t> packed(packer.packed_size(weights.n, weights.k, shape), unwritten);
+  packer.run(weights.n, weights.k, shape, weights.from(), packed.data());
+  return packed;
+}
+
+// Packers of activations.
+
+class KleidiaiLhsPackers : public testing::TestWithParam<Both<LhsPacker>> {};
+
+/// Rows of an operand packed part by part, as threads would do it.
+std::vector<uint8_t> pack_lhs(const LhsPacker& packer, const Floats& lhs, const PanelShape& shape,
+                              size_t rows_a_part) {
+  std::vector<uint8_t> packed(packer.packed_size(lhs.m, lhs.k, shape), unwritten);
+  // The last one first: a part writes nothing of those behind it.
+  for (size_t i = (lhs.m + rows_a_part - 1) / rows_a_part; i-- > 0;) {
+    const size_t begin = i * rows_a_part;
+    const auto* const rows = reinterpret_cast<const uint8_t*>(lhs.values.data());
+    packer.run(std::min(rows_a_part, lhs.m - begin), lhs.k, shape, begin,
+               reinterpret_cast<const float*>(rows + packer.offset(begin, lhs.stride)), lhs.stride,
+               packed.data() + packer.packed_offset(begin, lhs.k, shape));
+  }
+  return packed;
+}
+
+/// Those of the kernels, and others that only plain C serves.
+std::vector<PanelShape> lhs_shapes() {
+  std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}, {2, 32, 2, 0}};
+  for (const Both<Matmul>& matmul : matmuls()) {
+    all.push_back({matmul.theirs.mr, matmul.theirs.kr, matmul.theirs.sr, 0});
+  }
+  return all;
+}
+
+TEST_P(KleidiaiLhsPackers, WriteTheSameBytes) {
+  const auto& [name, theirs, ours] = GetParam();
+  std::mt19937 random(1);
+  size_t bytes = 0;
+  for (const PanelShape& shape : lhs_shapes()) {
+    for (int i = 0; i < cases; ++i) {
+      const Floats lhs = random_floats(up_to(20, random), up_to(150, random), random);
+      ASSERT_EQ(ours.step(shape.panel), theirs.step(shape.panel));
+      ASSERT_EQ(ours.packed_size(lhs.m, lhs.k, shape), theirs.packed_size(lhs.m, lhs.k, shape));
+      const size_t part = i % 3 == 0 ? lhs.m : up_to(3, random) * ours.step(shape.panel);
+      const std::vector<uint8_t> right = pack_lhs(theirs, lhs, shape, part);
+      ASSERT_EQ(pack_lhs(ours, lhs, shape, part), right)
+          << shape.panel << "x" << shape.kr << "/" << shape.sr << ", " << lhs.m << " x " << lhs.k;
+      bytes += right.size();
+    }
+  }
+  std::printf("%zu bytes equal\n", bytes);
+}
+
+/// Parts that begin inside a panel, as XNNPACK packs row by row: each row goes to its place, others
+/// stay as they are. Also of panels that plain C packs.
+TEST_P(KleidiaiLhsPackers, RowsInsidePanels) {
+  const auto& [name, theirs, ours] = GetParam();
+  std::mt19937 random(2);
+  for (int i = 0; i < cases; ++i) {
+    const PanelShape shape = i % 4 == 0 ? PanelShape{5, 32, 2, 0} : PanelShape{4, 16, 2, 0};
+    const Floats lhs = random_floats(5 + random() % 9, up_to(80, random), random);
+    const std::vector<uint8_t> right = pack_lhs(theirs, lhs, shape, lhs.m);
+    ASSERT_EQ(pack_lhs(ours, lhs, shape, up_to(3, random)), right) << lhs.m << " x " << lhs.k;
+  }
+}
+
+TEST_P(KleidiaiLhsPackers, NoRows) {
+  const LhsPacker& ours = GetParam().ours;
+  uint8_t packed = unwritten;
+  ours.run(0, 64, {4, 16, 2, 0}, 0, nullptr, 256, &packed);
+  EXPECT_EQ(packed, unwritten);
+}
+
+INSTANTIATE_TEST_SUITE_P(, KleidiaiLhsPackers, testing::ValuesIn(lhs_packers()),
+                         [](const auto& it) { return it.param.name; });
+
+// Packers of weights.
+
+class KleidiaiRhsPackers : public testing::TestWithParam<Both<RhsPacker>> {};
+
+std::vector<PanelShape> rhs_shapes(const std::string& name) {
+  const WeightsKind kind = kind_of(name);
+  std::vector<PanelShape> all;
+  if (kind.nibbles) {
+    all = {{16, 8, 2, 0}, {12, 16, 2, 0}, {32, 32, 2, 0}, {4, 32, 2, 0}};
+  } else {
+    all = {{16, 4, 1, 0}, {12, 8, 1, 0}};
+  }
+  for (const Both<Matmul>& matmul : matmuls()) {
+    const WeightsKind its = kind_of(matmul.name);
+    if (its.nibbles != kind.nibbles || its.blocks != kind.blocks) continue;
+    all.push_back({matmul.theirs.nr, matmul.theirs.kr, matmul.theirs.sr, 0});
+  }
+  return all;
+}
+
+/// Floats that sum up what a panel's blocks hold may be rounded otherwise; then they are equal
+/// within what adding them up in another order may change, and everything else is, bit by bit.
+void expect_same_weights(const std::vector<uint8_t>& ours, const std::vector<uint8_t>& theirs,
+                         const ClientWeights& weights, const PanelShape& shape) {
+  ASSERT_EQ(ours.size(), theirs.size());
+  const size_t panel = ours.size() / ((weights.n + shape.panel - 1) / shape.panel);
+  const size_t sums = panel - 8 * shape.panel;  // with blocks: sums, then biases
+  for (size_t i = 0; i < ours.size(); i += 4) {
+    const size_t at = i % panel;
+    if (std::equal(&ours[i], &ours[i] + 4, &theirs[i])) continue;
+    const bool may_differ = weights.kind.blocks && at >= sums && at < sums + 4 * shape.panel;
+    ASSERT_TRUE(may_differ) << "byte " << at << " of " << panel << " of a panel";
+    float mine = 0;
+    float other = 0;
+    std::memcpy(&mine, &ours[i], sizeof mine);
+    std::memcpy(&other, &theirs[i], sizeof other);
+    const size_t column = std::min(i / panel * shape.panel + (at - sums) / 4, weights.n - 1);
+    double size = 0;
+    for (size_t k = 0; k < weights.k; ++k) {
+      size += std::abs(weights.code(column, k)) * std::fabs(double{weights.scale(column, k)});
+    }
+    ASSERT_LE(std::fabs(double{mine} - double{other}), size * 0x1p-22)
+        << "sum of column " << column;
+  }
+}
+
+TEST_P(KleidiaiRhsPackers, WriteTheSameBytes) {
+  const auto& [name, theirs, ours] = GetParam();
+  std::mt19937 random(3);
+  size_t bytes = 0;
+  for (PanelShape shape : rhs_shapes(name)) {
+    for (int i = 0; i < cases; ++i) {
+      const WeightsKind kind = kind_of(name);
+      const Depth depth = random_depth(kind.blocks, random);
+      shape.bl = depth.bl;
+      const size_t n = up_to(3 * shape.panel + 1, random);
+      const ClientWeights weights = random_weights(kind, n, depth.k, depth.bl, random);
+      ASSERT_EQ(ours.step(shape.panel), theirs.step(shape.panel));
+      ASSERT_EQ(ours.offset(2 * shape.panel, 77), theirs.offset(2 * shape.panel, 77));
+      ASSERT_EQ(ours.packed_stride(depth.k, shape), theirs.packed_stride(depth.k, shape));
+      ASSERT_EQ(ours.packed_offset(2 * shape.panel, depth.k, shape),
+                theirs.packed_offset(2 * shape.panel, depth.k, shape));
+      SCOPED_TRACE(testing::Message() << shape.panel << "x" << shape.kr << "/" << shape.sr << ", "
+                                      << n << " x " << depth.k << ", blocks of " << depth.bl);
+      const std::vector<uint8_t> right = pack_rhs(theirs, weights, shape);
+      expect_same_weights(pack_rhs(ours, weights, shape), right, weights, shape);
+      if (HasFatalFailure()) return;
+      bytes += right.size();
+    }
+  }
+  std::printf("%zu bytes compared\n", bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(, KleidiaiRhsPackers, testing::ValuesIn(rhs_packers()),
+                         [](const auto& it) { return it.param.name; });
+
+// Products.
+
+class KleidiaiMatmuls : public testing::TestWithParam<Both<Matmul>> {};
+
+struct Product {
+  size_t m = 0, n = 0;    ///< of the whole output
+  size_t m0 = 0, n0 = 0;  ///< where the part begins
+  size_t rows = 0, columns = 0;
+  size_t stride = 0;  ///< bytes
+  float min = 0, max = 0;
+};
+
+Product random_product(const Matmul& kernel, std::mt19937& random) {
+  Product it;
+  it.m = up_to(2 * kernel.m_step + 6, random);
+  it.n = up_to(3 * kernel.n_step + 6, random);
+  it.m0 = random() % ((it.m + kernel.m_step - 1) / kernel.m_step) * kernel.m_step;
+  it.n0 = random() % ((it.n + kernel.n_step - 1) / kernel.n_step) * kernel.n_step;
+  it.rows = up_to(it.m - it.m0, random);
+  it.columns = up_to(it.n - it.n0, random);
+  it.stride = kernel.dst_bytes * (it.n + random() % 7);
+  const float most = kernel.f16 ? 65504 : std::numeric_limits<float>::max();
+  it.min = random() % 3 == 0 ? -0.5F : -most;
+  it.max = random() % 3 == 0 ? 0.75F : most;
+  return it;
+}
+
+/// The whole output, of which one part is computed.
+std::vector<float> multiply(const Matmul& kernel, const Product& it, const ClientWeights& weights,
+                            const std::vector<uint8_t>& lhs, const std::vector<uint8_t>& rhs) {
+  const bool narrow = kernel.dst_bytes == 2;
+  const size_t count = it.m * it.stride / kernel.dst_bytes;
+  std::vector<float> out(count, untouched);
+  std::vector<uint16_t> halves(count, kernel.f16 ? f16_from(untouched) : bf16_of(untouched));
+  auto* const bytes =
+      narrow ? reinterpret_cast<uint8_t*>(halves.data()) : reinterpret_cast<uint8_t*>(out.data());
+  kernel.run(it.rows, it.columns, weights.k, weights.bl,
+             lhs.data() + kernel.lhs_offset(it.m0, weights.k, weights.bl),
+             rhs.data() + kernel.rhs_offset(it.n0, weights.k, weights.bl),
+             bytes + kernel.dst_offset(it.m0, it.n0, it.stride), it.stride, kernel.dst_bytes,
+             it.min, it.max);
+  if (narrow) {
+    std::transform(halves.begin(), halves.end(), out.begin(), kernel.f16 ? f32_from : f32_of);
+  }
+  return out;
+}
+
+TEST_P(KleidiaiMatmuls, NumbersAreTheSame) {
+  const auto& [name, theirs, ours] = GetParam();
+  EXPECT_EQ(ours.m_step, theirs.m_step);
+  EXPECT_EQ(ours.n_step, theirs.n_step);
+  EXPECT_EQ(ours.mr, theirs.mr);
+  EXPECT_EQ(ours.nr, theirs.nr);
+  EXPECT_EQ(ours.kr, theirs.kr);
+  EXPECT_EQ(ours.sr, theirs.sr);
+  EXPECT_EQ(ours.dst_size(7, 9), theirs.dst_size(7, 9));
+}
+
+/// Each output of the part against exact sums, of both libraries, and nothing else written.
+void compare_products(const Matmul& kernel, const Product& it, const Floats& lhs,
+                      const ClientWeights& weights, const std::vector<float>& ours,
+                      const std::vector<float>& theirs, double& worst) {
+  const size_t width = it.stride / kernel.dst_bytes;
+  for (size_t i = 0; i < it.m; ++i) {
+    const QuantizedRow row = quantize_row_qai8dx(lhs.row(i), lhs.k, Ties::away);
+    for (size_t j = 0; j < width; ++j) {
+      const float mine = ours[i * width + j];
+      const float other = theirs[i * width + j];
+      const bool inside = i >= it.m0 && i < it.m0 + it.rows && j >= it.n0 && j < it.n0 + it.columns;
+      if (!inside) {
+        ASSERT_EQ(mine, untouched) << "written outside of the part";
+        continue;
+      }
+      const ExactOutput exact = exact_output(row, weights, j);
+      const double right = std::clamp(exact.value, double{it.min}, double{it.max});
+      const double far = std::max(std::fabs(mine - right), std::fabs(double{mine} - double{other}));
+      // Outputs of 16 bits are rounded by half a step; two may be a step apart.
+      const double step = kernel.f16 ? 0x1p-10 : kernel.dst_bytes == 2 ? 0x1p-7 : 0;
+      const double smallest = kernel.f16 ? 0x1p-24 : 0;
+      const double rounded = std::max(std::fabs(right) * step, smallest);
+      ASSERT_LE(std::fabs(mine - right), exact.bound + rounded / 2) << "instead of " << right;
+      const double bound = exact.bound + rounded;
+      worst = std::max(worst, far / bound);
+      ASSERT_LE(far, bound) << "row " << i << ", column " << j << ": " << mine << ", theirs "
+                            << other << ", exact " << right;
+    }
+  }
+}
+
+TEST_P(KleidiaiMatmuls, ProductsAreTheSame) {
+  const auto& [name, theirs, ours] = GetParam();
+  std::mt19937 random(4);
+  double worst = 0;
+  for (int i = 0; i < cases; ++i) {
+    const Depth depth = random_depth(kind_of(name).blocks, random);
+    const Product it = random_product(theirs, random);
+    const PanelShape lhs_shape = {theirs.mr, theirs.kr, theirs.sr, depth.bl};
+    const PanelShape rhs_shape = {theirs.nr, theirs.kr, theirs.sr, depth.bl};
+    const Floats lhs = random_floats(it.m, depth.k, random);
+    const ClientWeights weights = random_weights(kind_of(name), it.n, depth.k, depth.bl, random);
+    ASSERT_EQ(ours.lhs_offset(it.m0, depth.k, depth.bl),
+              theirs.lhs_offset(it.m0, depth.k, depth.bl));
+    ASSERT_EQ(ours.rhs_offset(it.n0, depth.k, depth.bl),
+              theirs.rhs_offset(it.n0, depth.k, depth.bl));
+    ASSERT_EQ(ours.dst_offset(it.m0, it.n0, it.stride), theirs.dst_offset(it.m0, it.n0, it.stride));
+    // Each multiplies what the other one's library has packed.
+    const auto their_rhs = pack_rhs(rhs_packer_for(name, false), weights, rhs_shape);
+    const auto our_rhs = pack_rhs(rhs_packer_for(name, true), weights, rhs_shape);
+    const auto their_lhs = pack_lhs(their_lhs_packer(), lhs, lhs_shape, lhs.m);
+    const auto our_lhs = pack_lhs(lhs_packers().front().ours, lhs, lhs_shape, lhs.m);
+    SCOPED_TRACE(testing::Message() << it.m << " x " << it.n << " x " << depth.k << ", blocks of "
+                                    << depth.bl << ", from " << it.m0 << ", " << it.n0);
+    compare_products(theirs, it, lhs, weights, multiply(ours, it, weights, their_lhs, their_rhs),
+                     multiply(theirs, it, weights, our_lhs, our_rhs), worst);
+    if (HasFatalFailure()) return;
+  }
+  std::printf("%d products, largest difference %.0f %% of the bound\n", cases, 100 * worst);
+}
+
+TEST_P(KleidiaiMatmuls, NoRowsOrColumns) {
+  const Matmul& ours = GetParam().ours;
+  const bool blocks = kind_of(GetParam().name).blocks;
+  const std::vector<uint8_t> packed(8192);
+  float out = untouched;
+  const size_t bytes = ours.dst_bytes;
+  ours.run(0, 5, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1);
+  ours.run(5, 0, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1);
+  EXPECT_EQ(out, untouched);
+}
+
+INSTANTIATE_TEST_SUITE_P(, KleidiaiMatmuls, testing::ValuesIn(matmuls()),
+                         [](const auto& it) { return it.param.name; });
+
+}  // namespace
+}  // namespace tw::test

@@ -1,0 +1,136 @@
+#include "kleidiai/names/operands.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tw::test {
+namespace {
+
+float between(float low, float high, std::mt19937& random) {
+  return std::uniform_real_distribution<float>(low, high)(random);
+}
+
+}  // namespace
+
+uint16_t bf16_of(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return static_cast<uint16_t>(bits >> 16);
+}
+
+uint16_t f16_from(float value) {
+  const auto half = static_cast<__fp16>(value);
+  uint16_t bits = 0;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+
+float f32_from(uint16_t f16) {
+  __fp16 half = 0;
+  std::memcpy(&half, &f16, sizeof half);
+  return static_cast<float>(half);
+}
+
+float f32_of(uint16_t bf16) {
+  const uint32_t bits = uint32_t{bf16} << 16;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+WeightsKind kind_of(const std::string& name) {
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  return {has("qsi4c"), has("c32p"), has("_kxn_")};
+}
+
+Floats random_floats(size_t m, size_t k, std::mt19937& random) {
+  Floats out{m, k, 4 * (k + random() % 5), {}};
+  out.values.resize(m * out.stride / 4 + 1);
+  for (float& value : out.values) value = between(-3, 5, random);
+  for (size_t i = 0; i < m; ++i) {
+    float* const row = out.values.data() + i * out.stride / 4;
+    const unsigned kind = random() % 8;
+    const float scale = std::ldexp(1.0F, static_cast<int>(random() % 40) - 20);
+    for (size_t j = 0; j < k; ++j) {
+      if (kind == 0) row[j] = 0;
+      if (kind == 1) row[j] = std::fabs(row[j]);
+      if (kind == 2) row[j] = -std::fabs(row[j]);
+      if (kind == 3) row[j] *= scale;
+    }
+    if (kind == 4 && k != 0) row[random() % k] = between(-5000, 5000, random);
+  }
+  return out;
+}
+
+int ClientWeights::code(size_t column, size_t depth) const {
+  const size_t row = kind.kxn ? depth : column;
+  const size_t at = kind.kxn ? column : depth;
+  if (!kind.nibbles) return static_cast<int8_t>(codes[row * stride + at]);
+  const int nibble = codes[row * stride + at / 2] >> (at % 2 * 4) & 15;
+  return unsigned_codes ? nibble - 8 : (nibble ^ 8) - 8;
+}
+
+float ClientWeights::scale(size_t column, size_t depth) const {
+  return scales[column * blocks() + (bl == 0 ? 0 : depth / bl)];
+}
+
+RhsSource ClientWeights::from(size_t column) const {
+  const size_t width = kind.nibbles ? 2 : 1;
+  RhsSource source;
+  source.codes = codes.data() + (kind.kxn ? column / width : column * stride);
+  source.stride = stride;
+  source.bias = bias.empty() ? nullptr : bias.data() + column;
+  source.scales = scales.data() + column;
+  if (kind.blocks) source.scales = bf16_scales.data() + column * scale_stride / 2;
+  source.scale_stride = scale_stride;
+  source.unsigned_codes = unsigned_codes;
+  return source;
+}
+
+ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
+                             std::mt19937& random) {
+  ClientWeights out{kind, n, k, bl, kind.blocks || random() % 2 == 0, 0, {}, {}, {}, 0, {}};
+  const size_t values = kind.kxn ? n : k;
+  // Without blocks a packer takes the row that its numbers make.
+  out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);
+  out.codes.resize((kind.kxn ? k : n) * out.stride + 1);
+  for (uint8_t& byte : out.codes) byte = static_cast<uint8_t>(random());
+  out.scale_stride = kind.blocks ? 2 * (out.blocks() + random() % 3) : 0;
+  out.bf16_scales.resize(n * out.scale_stride / 2);
+  for (size_t i = 0; i < n * out.blocks(); ++i) {
+    const float size = std::ldexp(1.0F, static_cast<int>(random() % 5) - 8);
+    const uint16_t rounded = bf16_of(between(-1, 1, random) * size);
+    out.scales.push_back(kind.blocks ? f32_of(rounded) : between(-0.02F, 0.02F, random));
+    if (kind.blocks) {
+      out.bf16_scales[i / out.blocks() * out.scale_stride / 2 + i % out.blocks()] = rounded;
+    }
+  }
+  if (random() % 4 == 0) return out;
+  for (size_t i = 0; i < n; ++i) out.bias.push_back(between(-3, 3, random));
+  return out;
+}
+
+ExactOutput exact_output(const QuantizedRow& row, const ClientWeights& weights, size_t column) {
+  const size_t length = weights.bl == 0 ? weights.k : weights.bl;
+  double value = 0;
+  double parts = 0;  // sizes of what floats are added of
+  for (size_t b = 0; b < weights.blocks(); ++b) {
+    int64_t products = 0;
+    int64_t codes = 0;
+    for (size_t k = b * length; k < (b + 1) * length; ++k) {
+      products += int64_t{row.codes[k]} * weights.code(column, k);
+      codes += weights.code(column, k);
+    }
+    const double scale = double{weights.scale(column, b * length)} * double{row.scale};
+    const auto difference = static_cast<double>(products - row.zero_point * codes);
+    value += difference * scale;
+    // With blocks zero points are subtracted at the end, so that either part is rounded.
+    const auto apart = static_cast<double>(std::abs(products) + std::abs(row.zero_point * codes));
+    parts += std::fabs((weights.bl == 0 ? difference : apart) * scale);
+  }
+  const double bias = weights.bias.empty() ? 0 : double{weights.bias[column]};
+  const double roundings = weights.bl == 0 ? 2 : 2 * static_cast<double>(weights.blocks()) + 4;
+  return {value + bias, roundings * 0x1p-23 * (parts + std::fabs(bias)) + 0x1p-140};
+}
+
+}  // namespace tw::test

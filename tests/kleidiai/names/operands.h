@@ -1,0 +1,60 @@
+// Random operands as clients of KleidiAI have them, and what their products are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kleidiai/names/libraries.h"
+#include "reference/quantize_reference.h"
+
+namespace tw::test {
+
+/// What a micro-kernel's name says of its weights: "qsi4cxp", "nxk".
+struct WeightsKind {
+  bool nibbles = true, blocks = false, kxn = false;
+};
+WeightsKind kind_of(const std::string& name);
+
+/// Cut off.
+uint16_t bf16_of(float value);
+float f32_of(uint16_t bf16);
+/// f16, as the processor has them.
+uint16_t f16_from(float value);
+float f32_from(uint16_t f16);
+
+/// Rows of floats with a stride.
+struct Floats {
+  size_t m = 0, k = 0, stride = 0;  ///< in bytes
+  std::vector<float> values;
+  [[nodiscard]] const float* row(size_t i) const { return values.data() + i * stride / 4; }
+};
+Floats random_floats(size_t m, size_t k, std::mt19937& random);
+
+struct ClientWeights {
+  WeightsKind kind;
+  size_t n = 0, k = 0, bl = 0;
+  bool unsigned_codes = false;
+  size_t stride = 0;
+  std::vector<uint8_t> codes;
+  std::vector<float> scales, bias;  ///< [n][blocks]; no bias: empty
+  size_t scale_stride = 0;
+  std::vector<uint16_t> bf16_scales;  ///< of blocks, with that stride
+
+  [[nodiscard]] int code(size_t column, size_t depth) const;
+  [[nodiscard]] float scale(size_t column, size_t depth) const;
+  /// Of the columns from `column` on, which a packer can begin with.
+  [[nodiscard]] RhsSource from(size_t column = 0) const;
+  [[nodiscard]] size_t blocks() const { return bl == 0 ? 1 : k / bl; }
+};
+ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl, std::mt19937& random);
+
+/// One output without any rounding behind the codes, and how far from it f32 sums may be.
+struct ExactOutput {
+  double value = 0, bound = 0;
+};
+ExactOutput exact_output(const QuantizedRow& row, const ClientWeights& weights, size_t column);
+
+}  // namespace tw::test

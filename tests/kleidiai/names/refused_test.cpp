@@ -1,0 +1,101 @@
+// What KleidiAI's debug builds refuse, ours refuse: each call in a process of its own.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+
+#include "kleidiai/names/operands.h"
+
+namespace tw::test {
+namespace {
+
+bool is_refused(const std::function<void()>& call) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    // Its message is expected, as is how it ends.
+    std::signal(SIGABRT, [](int) { _exit(1); });
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(2);
+    call();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+  return WEXITSTATUS(status) == 1;
+}
+
+template <typename Call>
+void expect_both_refuse(bool refused, const Call& call) {
+  EXPECT_EQ(is_refused([&] { call(true); }), refused) << "theirs";
+  EXPECT_EQ(is_refused([&] { call(false); }), refused) << "ours";
+}
+
+class KleidiaiRefuses : public testing::TestWithParam<Both<Matmul>> {};
+
+TEST_P(KleidiaiRefuses, OffsetsThatAreNoMultiples) {
+  const Both<Matmul>& both = GetParam();
+  const size_t bl = kind_of(both.name).blocks ? 32 : 0;
+  const auto kernel = [&](bool theirs) -> const Matmul& {
+    return theirs ? both.theirs : both.ours;
+  };
+  const auto [m_step, n_step] = std::pair(both.theirs.m_step, both.theirs.n_step);
+  expect_both_refuse(false, [&](bool t) { kernel(t).dst_offset(2 * m_step, n_step, 100); });
+  expect_both_refuse(false, [&](bool t) { kernel(t).lhs_offset(m_step, 64, bl); });
+  expect_both_refuse(false, [&](bool t) { kernel(t).rhs_offset(n_step, 64, bl); });
+  expect_both_refuse(true, [&](bool t) { kernel(t).dst_offset(0, n_step - 1, 100); });
+  expect_both_refuse(true, [&](bool t) { kernel(t).rhs_offset(n_step + 1, 64, bl); });
+  if (m_step == 1) return;
+  expect_both_refuse(true, [&](bool t) { kernel(t).dst_offset(m_step + 1, 0, 100); });
+  expect_both_refuse(true, [&](bool t) { kernel(t).lhs_offset(m_step - 1, 64, bl); });
+}
+
+TEST_P(KleidiaiRefuses, ColumnsThatAreApart) {
+  const Both<Matmul>& both = GetParam();
+  const size_t bl = kind_of(both.name).blocks ? 32 : 0;
+  const std::vector<uint8_t> packed(1 << 14);
+  std::vector<float> out(64);
+  expect_both_refuse(true, [&](bool theirs) {
+    (theirs ? both.theirs : both.ours)
+        .run(2, 2, 64, bl, packed.data(), packed.data(), out.data(), 16, 8, -1, 1);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(, KleidiaiRefuses, testing::ValuesIn(matmuls()),
+                         [](const auto& it) { return it.param.name; });
+
+class KleidiaiPackersRefuse : public testing::TestWithParam<Both<RhsPacker>> {};
+
+TEST_P(KleidiaiPackersRefuse, OffsetsAndMissingWeights) {
+  const Both<RhsPacker>& both = GetParam();
+  const WeightsKind kind = kind_of(both.name);
+  const PanelShape shape = {8, kind.nibbles ? 16U : 8U, kind.nibbles ? 2U : 1U,
+                            kind.blocks ? 32U : 0U};
+  const auto packer = [&](bool theirs) -> const RhsPacker& {
+    return theirs ? both.theirs : both.ours;
+  };
+  std::mt19937 random(5);
+  const ClientWeights weights = random_weights(kind, 8, 64, shape.bl, random);
+  std::vector<uint8_t> packed(1 << 14);
+  expect_both_refuse(false, [&](bool t) { packer(t).packed_offset(16, 64, shape); });
+  expect_both_refuse(true, [&](bool t) { packer(t).packed_offset(12, 64, shape); });
+  expect_both_refuse(false,
+                     [&](bool t) { packer(t).run(8, 64, shape, weights.from(), packed.data()); });
+  expect_both_refuse(true, [&](bool t) {
+    RhsSource nothing = weights.from();
+    nothing.codes = nullptr;
+    packer(t).run(8, 64, shape, nothing, packed.data());
+  });
+  if (kind.kxn && kind.nibbles) {
+    expect_both_refuse(true, [&](bool t) { packer(t).offset(5, 100); });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, KleidiaiPackersRefuse, testing::ValuesIn(rhs_packers()),
+                         [](const auto& it) { return it.param.name; });
+
+}  // namespace
+}  // namespace tw::test

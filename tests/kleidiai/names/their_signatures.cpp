@@ -1,0 +1,3 @@
+// Compiled with KleidiAI's headers.
+#define SIGNATURES their_signatures
+#include "kleidiai/names/signatures.inc"

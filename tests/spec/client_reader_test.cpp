@@ -1,0 +1,88 @@
+#include "spec/client_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "folder.h"
+#include "spec/isa_reader.h"
+#include "spec/spec_reader.h"
+
+namespace tw {
+namespace {
+
+const std::filesystem::path source = TILEWRIGHT_SOURCE_DIR;
+
+/// Kernels of the shipped spec of int4 weights.
+std::vector<const Variant*> kernels() {
+  static IsaLibrary isas(source / "templates");
+  static const std::vector<Variant> all =
+      read_spec(source / "specs" / "matmul_clamp_f32_qai8dxp_qsi4cxp.yaml", isas);
+  std::vector<const Variant*> pointers;
+  for (const Variant& variant : all) pointers.push_back(&variant);
+  return pointers;
+}
+
+const std::string begin =
+    "version: 1.32.0\nmatmuls:\n  - family: matmul_clamp_f32_qai8dxp_qsi4cxp\n    sr: 2\n"
+    "    kernels:\n";
+const std::string kernel =
+    "      - {name: matmul_a, step: {m: 8, n: 8}, isa: neon_i8mm,\n"
+    "         panels: {lhs: 4, rhs: 8, kr: 8}, tile: {m: 8, n: 8}}\n";
+const std::string packers = "packers:\n  - {name: lhs_a, lhs: qai8dx, from: f32}\n";
+
+std::string error(const std::string& text) {
+  const Folder folder;
+  const auto file = folder.write("names.yaml", text);
+  return folder.error([&] { read_client_names(file, kernels()); });
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(ClientReader, FindsTheKernel) {
+  const Folder folder;
+  const ClientNames names =
+      read_client_names(folder.write("names.yaml", begin + kernel + packers), kernels());
+  ASSERT_EQ(names.matmuls.size(), 1U);
+  const ClientMatmul& matmul = names.matmuls[0];
+  EXPECT_EQ(matmul.name, "matmul_a");
+  EXPECT_EQ(matmul.m_step, 8);
+  EXPECT_EQ(matmul.sr, 2);
+  ASSERT_EQ(matmul.kernels.size(), 1U);
+  EXPECT_EQ(matmul.kernels[0]->name(),
+            "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai");
+  ASSERT_EQ(names.packers.size(), 1U);
+  EXPECT_EQ(names.packers[0].format->name, "qai8dx");
+}
+
+TEST(ClientReader, KernelsThatDoNotExist) {
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"neon_i8mm", "neon_i8m"}, {"tile: {m: 8", "tile: {m: 16"}, {"kr: 8", "kr: 4"}}) {
+    const std::string message = error(begin + replaced(kernel, from, to) + packers);
+    EXPECT_EQ(message.substr(0, message.find(';')),
+              "names.yaml:6:9: no such kernel of matmul_clamp_f32_qai8dxp_qsi4cxp with layout "
+              "kleidiai")
+        << to;
+  }
+}
+
+TEST(ClientReader, OtherMistakes) {
+  const std::string twice = begin + kernel + kernel + packers;
+  EXPECT_EQ(error(twice), "names.yaml:8:16: 'matmul_a' stands twice in this file");
+  EXPECT_EQ(error(begin + replaced(kernel, "matmul_a", "Matmul-a") + packers),
+            "names.yaml:6:16: 'Matmul-a' is no name of a micro-kernel: a-z, 0-9 and _ are legal");
+  EXPECT_NE(error(replaced(begin, "_qsi4cxp", "_qsi4cx") + kernel + packers)
+                .find("names.yaml:3:13: unknown family of kernels with layout kleidiai"),
+            std::string::npos);
+  EXPECT_NE(error(begin + kernel + replaced(packers, "qai8dx", "qsi8d32"))
+                .find("names.yaml:9:25: unknown format that is packed as KleidiAI does"),
+            std::string::npos);
+  EXPECT_NE(error(begin + kernel + "packers:\n  - {name: b, rhs: qsi4cx, from: nk, params: p}\n")
+                .find("names.yaml:9:33: unknown source of weights 'nk'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tw
