@@ -77,10 +77,10 @@ TEST(ClientReader, OtherMistakes) {
                 .find("names.yaml:3:13: unknown family of kernels with layout kleidiai"),
             std::string::npos);
   EXPECT_NE(error(begin + kernel + replaced(packers, "qai8dx", "qsi8d32"))
-                .find("names.yaml:9:25: unknown format that is packed as KleidiAI does"),
+                .find("names.yaml:9:24: unknown format that is packed as KleidiAI does"),
             std::string::npos);
   EXPECT_NE(error(begin + kernel + "packers:\n  - {name: b, rhs: qsi4cx, from: nk, params: p}\n")
-                .find("names.yaml:9:33: unknown source of weights 'nk'"),
+                .find("names.yaml:9:34: unknown source of weights 'nk'"),
             std::string::npos);
 }
 
