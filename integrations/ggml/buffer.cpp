@@ -7,7 +7,7 @@
 
 #include "integrations/ggml/cache.h"
 #include "integrations/ggml/mapped.h"
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
 #include "integrations/ggml/pages.h"
 
 namespace tw::ggml {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "integrations/ggml/buffer.h"
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
 #include "integrations/ggml/team.h"
 #include "integrations/ggml/work.h"
 #include "tilewright/tilewright.hpp"
