@@ -1,0 +1,46 @@
+// Models for TensorFlow Lite, made of random weights.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "flat.h"
+#include "integrations/litert/litert_abi.h"
+
+namespace tw::litert {
+
+struct ModelTensor {
+  Type type = type_f32;
+  std::vector<int32_t> shape;
+  std::vector<uint8_t> data = {};  ///< constants
+  std::vector<float> scales = {};  ///< codes
+  std::vector<int64_t> zero_points = {};
+  int32_t quantized_dimension = 0;
+  bool is_sparse = false;
+};
+
+struct ModelNode {
+  int32_t builtin = 0;
+  int32_t version = 1;
+  std::vector<int32_t> inputs, outputs;
+  uint8_t options_type = 0;  ///< number in the file format's union of options
+  std::vector<Flat::Field> options = {};
+};
+
+struct Model {
+  std::vector<ModelTensor> tensors;
+  std::vector<int32_t> inputs, outputs;
+  std::vector<ModelNode> nodes;
+};
+
+std::vector<uint8_t> file_of(const Model& model);
+
+ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output,
+                               Activation activation = activation_none,
+                               bool keeps_dimensions = false);
+ModelNode dequantize_node(int32_t input, int32_t output);
+ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
+                           const ConvolutionOptions& options);
+
+}  // namespace tw::litert
