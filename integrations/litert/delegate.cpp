@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -18,8 +19,9 @@ namespace tw::litert {
 namespace {
 
 struct State {
-  int threads = 0;  ///< 0: the interpreter's
-  Claims claims;    ///< until the host makes nodes of them
+  int threads = 0;      ///< 0: the interpreter's
+  std::string refused;  ///< what is wrong with the options; "": nothing
+  Claims claims;        ///< until the host makes nodes of them
 };
 
 // ---- nodes ----
@@ -88,6 +90,10 @@ Status replace_nodes(Context& context, Delegate& delegate) {
 
 Status prepare_delegate(Context* context, Delegate* delegate) {
   State& state = state_of(*delegate);
+  if (!state.refused.empty()) {
+    context->report_error(context, "tilewright: %s", state.refused.c_str());
+    return error;
+  }
   Status status = error;
   const Status claimed = guarded(context, [&] {
     const int threads = state.threads != 0 ? state.threads : context->threads;
@@ -99,16 +105,6 @@ Status prepare_delegate(Context* context, Delegate* delegate) {
 }
 
 // ---- options ----
-
-using Report = void (*)(const char*);
-
-void report(Report to, const std::string& text) {
-  if (to != nullptr) {
-    to(("tilewright: " + text).c_str());
-  } else {
-    message("{}", text);
-  }
-}
 
 /// Throws Refused.
 void take_option(std::string_view key, std::string_view value, State& state) {
@@ -137,21 +133,27 @@ TILEWRIGHT_EXPORT void tflite_plugin_destroy_delegate(tw::litert::Delegate* dele
   delete delegate;
 }
 
+// The host's wrapper of 2.14 goes on with a delegate that is null, and crashes: so one that is
+// refused for its options is a delegate, and says so when it is applied.
 TILEWRIGHT_EXPORT tw::litert::Delegate* tflite_plugin_create_delegate(const char* const* keys,
                                                                       const char* const* values,
                                                                       size_t count,
-                                                                      void (*to)(const char*)) {
+                                                                      void (*report)(const char*)) {
   using namespace tw::litert;
   try {
     auto state = std::make_unique<State>();
-    for (size_t i = 0; i < count; ++i) take_option(keys[i], values[i], *state);
-    auto* delegate = new Delegate{};
+    try {
+      for (size_t i = 0; i < count; ++i) take_option(keys[i], values[i], *state);
+    } catch (const Refused& refused) {
+      state->refused = refused.what();
+      if (report != nullptr) report(state->refused.c_str());
+    }
+    auto delegate = std::make_unique<Delegate>();
     delegate->data = state.release();
     delegate->prepare = prepare_delegate;
     delegate->flags = flag_allows_dynamic_tensors;
-    return delegate;
-  } catch (const std::exception& failure) {
-    report(to, failure.what());
+    return delegate.release();
+  } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
