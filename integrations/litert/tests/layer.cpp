@@ -183,7 +183,9 @@ ModelTensor weight_tensor(const Layer& layer, const std::vector<int32_t>& row_sh
 
 ModelTensor bias_tensor(const Layer& layer) {
   const Type type = layer.kind.input == type_i8 ? type_i32 : type_f32;
-  return {type, {static_cast<int32_t>(layer.n)}, bytes_of(type, layer.bias)};
+  std::vector<double> bias = layer.bias;
+  bias.resize(layer.n);
+  return {type, {static_cast<int32_t>(layer.n)}, bytes_of(type, bias)};
 }
 
 ModelTensor input_tensor(const Layer& layer, const std::vector<int32_t>& shape) {
@@ -192,6 +194,29 @@ ModelTensor input_tensor(const Layer& layer, const std::vector<int32_t>& shape) 
 
 ModelTensor output_tensor(const Layer& layer, const std::vector<int32_t>& shape) {
   return activations(layer.kind.input, shape, layer.output_scale, layer.output_zero);
+}
+
+std::vector<double> exact_products(const Layer& layer, const std::vector<double>& rows) {
+  const bool has_codes = layer.kind.input == type_i8;
+  const double zero = has_codes ? layer.input_zero : 0;
+  std::vector<double> products;
+  for (size_t i = 0; i < rows.size(); i += layer.k) {
+    std::vector<double> row(rows.begin() + static_cast<std::ptrdiff_t>(i),
+                            rows.begin() + static_cast<std::ptrdiff_t>(i + layer.k));
+    for (double& value : row) value -= zero;
+    for (size_t j = 0; j < layer.n; ++j) {
+      double scale = layer.scales.empty() ? 1 : double{layer.scales[j]};
+      const double sum = dot(row.data(), layer.weights.data() + j * layer.k, layer.k).value;
+      const double bias = layer.bias.empty() ? 0 : layer.bias[j];
+      if (has_codes) {
+        scale *= double{layer.input_scale} / double{layer.output_scale};
+        products.push_back(std::clamp((sum + bias) * scale + layer.output_zero, -128.0, 127.0));
+      } else {
+        products.push_back(clamped(layer, sum * scale + bias));
+      }
+    }
+  }
+  return products;
 }
 
 void expect_products(const Layer& layer, const std::vector<double>& rows,

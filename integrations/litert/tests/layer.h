@@ -33,9 +33,13 @@ std::vector<uint8_t> bytes_of(Type type, const std::vector<double>& values);
 
 /// The weights' rows have this shape.
 ModelTensor weight_tensor(const Layer& layer, const std::vector<int32_t>& row_shape);
-ModelTensor bias_tensor(const Layer& layer);
+ModelTensor bias_tensor(const Layer& layer);  ///< of zeros where the layer has none
 ModelTensor input_tensor(const Layer& layer, const std::vector<int32_t>& shape);
 ModelTensor output_tensor(const Layer& layer, const std::vector<int32_t>& shape);
+
+/// Of rows of k numbers each, by plain loops; activations are not rounded to codes. Codes out are
+/// not rounded.
+std::vector<double> exact_products(const Layer& layer, const std::vector<double>& rows);
 
 /// Compares outputs with those of rows of k numbers each, by plain loops.
 void expect_products(const Layer& layer, const std::vector<double>& rows,
