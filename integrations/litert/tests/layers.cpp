@@ -15,7 +15,7 @@
 #include <string>
 #include <variant>
 
-#include "layer_models.h"
+#include "litert/models/layer_models.h"
 
 namespace tw::litert {
 namespace {

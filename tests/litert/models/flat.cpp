@@ -1,4 +1,4 @@
-#include "flat.h"
+#include "litert/models/flat.h"
 
 #include <algorithm>
 

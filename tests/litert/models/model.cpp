@@ -1,6 +1,8 @@
-#include "model.h"
+#include "litert/models/model.h"
 
 #include <stdexcept>
+
+#include "litert/models/flat.h"
 
 namespace tw::litert {
 
@@ -54,14 +56,41 @@ Flat::Child tensor_of(const ModelTensor& tensor, size_t buffer) {
   return Flat::table(fields);
 }
 
+std::vector<Flat::Field> fields_of(const FullyConnectedOptions& options) {
+  return {Flat::field(0, static_cast<int8_t>(options.activation)),
+          Flat::field(1, static_cast<int8_t>(options.weights_format)),
+          Flat::field(2, options.keeps_dimensions), Flat::field(3, options.asymmetric_inputs)};
+}
+
+std::vector<Flat::Field> fields_of(const ConvolutionOptions& options) {
+  const int8_t padding = options.padding == padding_same ? 0 : 1;
+  return {Flat::field(0, padding),
+          Flat::field(1, options.stride_width),
+          Flat::field(2, options.stride_height),
+          Flat::field(3, static_cast<int8_t>(options.activation)),
+          Flat::field(4, options.dilation_width),
+          Flat::field(5, options.dilation_height)};
+}
+
+/// With the number of their kind.
+void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
+  const auto add = [&](uint8_t kind, const auto& options) {
+    fields.push_back(Flat::field(3, kind));
+    fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
+  };
+  constexpr uint8_t kFullyConnected = 8, kConvolution = 1;
+  if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
+    add(kFullyConnected, *connected);
+  } else if (const auto* convolution = std::get_if<ConvolutionOptions>(&node.options)) {
+    add(kConvolution, *convolution);
+  }
+}
+
 Flat::Child node_of(const ModelNode& node, size_t code) {
   std::vector<Flat::Field> fields = {Flat::field(0, static_cast<uint32_t>(code)),
                                      Flat::field(1, Flat::vector(node.inputs)),
                                      Flat::field(2, Flat::vector(node.outputs))};
-  if (node.options_type != 0) {
-    fields.push_back(Flat::field(3, node.options_type));
-    fields.push_back(Flat::field(4, Flat::table(node.options)));
-  }
+  add_options(node, fields);
   return Flat::table(fields);
 }
 
@@ -99,13 +128,11 @@ std::vector<uint8_t> file_of(const Model& model) {
 ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output, Activation activation,
                                bool keeps_dimensions) {
   constexpr int32_t kVersion = 10;
-  constexpr uint8_t kOptions = 8;
   return {builtin_fully_connected,
           kVersion,
           std::move(inputs),
           {output},
-          kOptions,
-          {Flat::field(0, static_cast<int8_t>(activation)), Flat::field(2, keeps_dimensions)}};
+          FullyConnectedOptions{activation, 0, keeps_dimensions, false}};
 }
 
 ModelNode dequantize_node(int32_t input, int32_t output) {
@@ -116,17 +143,7 @@ ModelNode dequantize_node(int32_t input, int32_t output) {
 ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
                            const ConvolutionOptions& options) {
   constexpr int32_t kVersion = 5;
-  constexpr uint8_t kOptions = 1;
-  const int8_t padding = options.padding == padding_same ? 0 : 1;
-  return {builtin_conv_2d,
-          kVersion,
-          std::move(inputs),
-          {output},
-          kOptions,
-          {Flat::field(0, padding), Flat::field(1, options.stride_width),
-           Flat::field(2, options.stride_height),
-           Flat::field(3, static_cast<int8_t>(options.activation)),
-           Flat::field(4, options.dilation_width), Flat::field(5, options.dilation_height)}};
+  return {builtin_conv_2d, kVersion, std::move(inputs), {output}, options};
 }
 
 }  // namespace tw::litert

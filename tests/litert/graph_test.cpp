@@ -1,8 +1,8 @@
 // Which nodes are ours, and what the delegate does in graphs of several.
 #include <cstring>
 
-#include "layer.h"
-#include "litert.h"
+#include "litert/models/layer.h"
+#include "litert/runner.h"
 
 namespace tw::litert {
 namespace {
@@ -36,17 +36,18 @@ std::vector<double> values_of(const std::vector<uint8_t>& floats) {
   return {values.begin(), values.end()};
 }
 
+RunOptions logging() {
+  RunOptions options;
+  options.environment = {{"TILEWRIGHT_LOG", "1"}};
+  return options;
+}
+
 class LeftToTheRuntime : public LitertTest {
  protected:
-  /// The runtime computes it, with and without us.
   static void check(const OneNode& graph, const std::vector<uint8_t>& inputs, const char* because) {
-    const Outcome ours = run_model(graph.model, inputs, {.environment = "TILEWRIGHT_LOG=1"});
-    const Outcome theirs = run_model(graph.model, inputs, {.with_us = false});
-    ASSERT_EQ(ours.status, 0) << ours.messages;
+    const Outcome ours = run_model(graph.model, inputs, logging());
     EXPECT_EQ(ours.replaced, 0U);
     EXPECT_NE(ours.messages.find(because), std::string::npos) << ours.messages;
-    EXPECT_FALSE(theirs.outputs.empty());
-    EXPECT_EQ(ours.outputs, theirs.outputs);
   }
 };
 
@@ -61,21 +62,21 @@ TEST_F(LeftToTheRuntime, WeightsThatAreNoConstants) {
 }
 
 TEST_F(LeftToTheRuntime, OtherActivations) {
-  OneNode graph({type_f32, type_f32, true, true, static_cast<Activation>(4)});  // TANH
-  const Outcome ours =
-      run_model(graph.model, graph.input_bytes(), {.environment = "TILEWRIGHT_LOG=1"});
-  EXPECT_EQ(ours.replaced, 0U);
-  EXPECT_NE(ours.messages.find("an activation other than"), std::string::npos) << ours.messages;
+  constexpr auto kTanh = static_cast<Activation>(4);
+  const OneNode graph({type_f32, type_f32, true, true, kTanh});
+  check(graph, graph.input_bytes(), "an activation other than");
 }
 
 TEST_F(LeftToTheRuntime, WeightsWithZeroPoints) {
   OneNode graph({type_i8, type_i8, false});
   graph.model.tensors[1].zero_points = {3};
-  const Outcome ours =
-      run_model(graph.model, graph.input_bytes(), {.environment = "TILEWRIGHT_LOG=1"});
-  EXPECT_EQ(ours.replaced, 0U);
-  EXPECT_NE(ours.messages.find("weights that are not symmetric"), std::string::npos)
-      << ours.messages;
+  check(graph, graph.input_bytes(), "weights that are not symmetric");
+}
+
+TEST_F(LeftToTheRuntime, ScalesOfColumns) {
+  OneNode graph({type_f32, type_i8});
+  graph.model.tensors[1].quantized_dimension = 1;
+  check(graph, graph.input_bytes(), "weights that are not symmetric");
 }
 
 TEST_F(LeftToTheRuntime, SumsThatCouldLeaveInt32) {
@@ -85,46 +86,37 @@ TEST_F(LeftToTheRuntime, SumsThatCouldLeaveInt32) {
   check(graph, graph.input_bytes(), "left to the runtime");
 }
 
-TEST_F(LeftToTheRuntime, WhereOnlyPortableKernelsRun) {
-  const OneNode graph;
-  const Outcome ours =
-      run_model(graph.model, graph.input_bytes(),
-                {.environment = "TILEWRIGHT_LITERT_TEST=0 TILEWRIGHT_ISA=scalar TILEWRIGHT_LOG=1"});
-  ASSERT_EQ(ours.status, 0) << ours.messages;
-  EXPECT_EQ(ours.replaced, 0U);
-  EXPECT_NE(ours.messages.find("no kernels that would be faster"), std::string::npos);
-}
-
 using Graphs = LitertTest;
 
-/// Of five nodes, one of which is the runtime's: RELU between the second and the third.
+/// Of six nodes, one of which is the runtime's: RELU between the second and the third.
 TEST_F(Graphs, TensorsBetweenOurNodesAndAroundTheRuntimes) {
   OneNode graph;
-  std::vector<Layer> layers;
   graph.model.nodes.clear();
   int32_t from = 0;
+  std::vector<double> wanted = graph.inputs;
+  const auto add_tensor = [&](const ModelTensor& tensor) {
+    graph.model.tensors.push_back(tensor);
+    return static_cast<int32_t>(graph.model.tensors.size() - 1);
+  };
   for (int i = 0; i < 5; ++i) {
-    const auto first = static_cast<int32_t>(graph.model.tensors.size());
-    layers.push_back(random_layer({}, kValues, kValues, graph.random));
-    for (double& weight : layers.back().weights) weight /= 16;
-    graph.model.tensors.push_back(weight_tensor(layers.back(), {kValues}));
-    graph.model.tensors.push_back(output_tensor(layers.back(), {kRows, kValues}));
-    graph.model.nodes.push_back(fully_connected_node({from, first, no_tensor}, first + 1));
-    layers.back().bias.clear();
-    from = first + 1;
+    Layer layer = random_layer({type_f32, type_f32, true, false}, kValues, kValues, graph.random);
+    for (double& weight : layer.weights) weight = static_cast<float>(weight / 8);
+    const int32_t weights = add_tensor(weight_tensor(layer, {kValues}));
+    const int32_t to = add_tensor(output_tensor(layer, {kRows, kValues}));
+    graph.model.nodes.push_back(fully_connected_node({from, weights, no_tensor}, to));
+    wanted = exact_products(layer, wanted);
+    from = to;
     if (i != 1) continue;
-    graph.model.tensors.push_back(output_tensor(layers.back(), {kRows, kValues}));
-    constexpr int32_t kRelu = 19;
-    graph.model.nodes.push_back({kRelu, 1, {from}, {from + 1}});
-    ++from;
+    from = add_tensor(output_tensor(layer, {kRows, kValues}));
+    graph.model.nodes.push_back({builtin_relu, 1, {to}, {from}});
+    for (double& value : wanted) value = std::max(0.0, value);
   }
   graph.model.outputs = {from};
   const Outcome ours = run_model(graph.model, graph.input_bytes());
-  const Outcome theirs = run_model(graph.model, graph.input_bytes(), {.with_us = false});
   ASSERT_EQ(ours.status, 0) << ours.messages;
   EXPECT_EQ(ours.replaced, 5U) << ours.messages;
-  const std::vector<double> found = values_of(ours.outputs), wanted = values_of(theirs.outputs);
-  ASSERT_EQ(found.size(), static_cast<size_t>(kRows * kValues));
+  const std::vector<double> found = values_of(ours.outputs);
+  ASSERT_EQ(found.size(), wanted.size());
   double largest = 0;
   for (const double value : wanted) largest = std::max(largest, std::abs(value));
   for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], largest * 1e-5) << i;
@@ -154,8 +146,8 @@ TEST_F(Graphs, HalvesThatOthersReadToo) {
   model.tensors[1].type = type_f32;
   model.tensors[1].data.clear();
   model.tensors.push_back({type_f32, {kValues, kValues}});
-  constexpr int32_t kRelu = 19;
-  model.nodes = {dequantize_node(4, 1), fully_connected_node({0, 1, 2}, 3), {kRelu, 1, {1}, {5}}};
+  model.nodes = {
+      dequantize_node(4, 1), fully_connected_node({0, 1, 2}, 3), {builtin_relu, 1, {1}, {5}}};
   model.outputs = {3, 5};
   const Outcome ours = run_model(model, graph.input_bytes());
   ASSERT_EQ(ours.status, 0) << ours.messages;
@@ -179,8 +171,8 @@ TEST_F(Graphs, HalvesOfALaterPartition) {
   model.tensors[1].type = type_f32;
   model.tensors[1].data.clear();
   model.tensors.push_back(input_tensor(graph.layer, {kRows, kValues}));
-  constexpr int32_t kRelu = 19;
-  model.nodes = {dequantize_node(4, 1), {kRelu, 1, {0}, {5}}, fully_connected_node({5, 1, 2}, 3)};
+  model.nodes = {
+      dequantize_node(4, 1), {builtin_relu, 1, {0}, {5}}, fully_connected_node({5, 1, 2}, 3)};
   const Outcome ours = run_model(model, graph.input_bytes());
   ASSERT_EQ(ours.status, 0) << ours.messages;
   EXPECT_EQ(ours.replaced, 2U) << ours.messages;
@@ -188,11 +180,16 @@ TEST_F(Graphs, HalvesOfALaterPartition) {
   expect_products(graph.layer, graph.inputs, ours.outputs);
 }
 
+RunOptions resized(int32_t values) {
+  RunOptions options;
+  options.shape = {7, values};
+  return options;
+}
+
 TEST_F(Graphs, InputsThatAreResized) {
   OneNode graph;
   const std::vector<double> inputs = random_inputs(graph.layer, 7 * kValues, graph.random);
-  const Outcome ours =
-      run_model(graph.model, bytes_of(type_f32, inputs), {.more = "--resize 7,40"});
+  const Outcome ours = run_model(graph.model, bytes_of(type_f32, inputs), resized(kValues));
   ASSERT_EQ(ours.status, 0) << ours.messages;
   EXPECT_EQ(ours.replaced, 1U);
   expect_products(graph.layer, inputs, ours.outputs);
@@ -200,51 +197,44 @@ TEST_F(Graphs, InputsThatAreResized) {
 
 TEST_F(Graphs, InputsThatNoLongerFit) {
   const OneNode graph;
-  const Outcome ours = run_model(graph.model, {}, {.more = "--resize 7,39"});
+  const Outcome ours = run_model(graph.model, {}, resized(kValues - 1));
   EXPECT_NE(ours.status, 0);
   EXPECT_NE(ours.messages.find("tilewright: an input that is no rows of as many values"),
             std::string::npos)
       << ours.messages;
 }
 
-/// One packed copy, however many interpreters of a model there are.
-TEST_F(Graphs, ClonesShareWeights) {
-  OneNode graph;
-  constexpr int32_t kLarge = 1024;
-  const Layer layer = random_layer({}, kLarge, kLarge, graph.random);
-  graph.model.tensors = {input_tensor(layer, {1, kLarge}), weight_tensor(layer, {kLarge}),
-                         bias_tensor(layer), output_tensor(layer, {1, kLarge})};
-  const std::vector<double> inputs = random_inputs(layer, kLarge, graph.random);
-  const std::vector<uint8_t> bytes = bytes_of(type_f32, inputs);
-  const Outcome one = run_model(graph.model, bytes),
-                eight = run_model(graph.model, bytes, {.more = "--clones 8"});
-  ASSERT_EQ(eight.status, 0) << eight.messages;
-  expect_products(layer, inputs, eight.outputs);
-  constexpr size_t kPackedKib = size_t{kLarge} * kLarge * sizeof(float) / 1024;
-  EXPECT_LT(eight.kib, one.kib + kPackedKib) << "each packs its own";
+TEST_F(Graphs, Clones) {
+  const OneNode graph;
+  RunOptions three;
+  three.clones = 3;
+  const Outcome ours = run_model(graph.model, graph.input_bytes(), three);
+  ASSERT_EQ(ours.status, 0) << ours.messages;
+  expect_products(graph.layer, graph.inputs, ours.outputs);
 }
 
-using Options = LitertTest;
+class Options : public LitertTest {
+ protected:
+  /// Without a crash.
+  static void expect_refused(const std::string& key, const std::string& value,
+                             const std::string& because) {
+    const OneNode graph;
+    RunOptions options;
+    options.options = {{key, value}};
+    const Outcome ours = run_model(graph.model, graph.input_bytes(), options);
+    EXPECT_EQ(ours.status, 1);
+    EXPECT_EQ(ours.replaced, 0U);
+    EXPECT_NE(ours.messages.find("tilewright: " + because), std::string::npos) << ours.messages;
+  }
+};
 
 TEST_F(Options, ThatDoNotExist) {
-  const OneNode graph;
-  const Outcome ours = run_model(graph.model, graph.input_bytes(), {.more = "--option thread=2"});
-  EXPECT_NE(ours.messages.find("tilewright: no option \"thread\"; \"threads\" is legal"),
-            std::string::npos)
-      << ours.messages;
-  EXPECT_EQ(ours.status, 1) << "it must not crash";
+  expect_refused("thread", "2", "no option \"thread\"; \"threads\" is legal");
 }
 
 TEST_F(Options, ThatAreNoNumbers) {
-  const OneNode graph;
   for (const std::string value : {"", "0", "-1", "2x", "9999"}) {
-    const Outcome ours =
-        run_model(graph.model, graph.input_bytes(), {.more = "--option threads=" + value});
-    EXPECT_NE(ours.messages.find("tilewright: option \"threads\" is \"" + value +
-                                 "\"; 1 to 1024 is legal"),
-              std::string::npos)
-        << ours.messages;
-    EXPECT_EQ(ours.status, 1);
+    expect_refused("threads", value, "option \"threads\" is \"" + value + "\"; 1 to 1024 is legal");
   }
 }
 

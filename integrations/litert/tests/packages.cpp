@@ -1,11 +1,12 @@
-#include "litert.h"
-
+// The tests' runner: Debian's TensorFlow Lite.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <stdexcept>
 
+#include "litert/runner.h"
 #include "support/run_command.h"
 #include "support/test_folder.h"
 
@@ -32,17 +33,25 @@ std::vector<uint8_t> read_file(const std::string& path) {
 }
 
 void read_messages(Outcome& outcome) {
-  const std::regex replacing("Replacing ([0-9]+) out of [0-9]+ node.*yielding ([0-9]+) partition");
   std::smatch found;
-  if (std::regex_search(outcome.messages, found, replacing)) {
+  const std::regex replacing("Replacing ([0-9]+) out of [0-9]+ node");
+  if (std::regex_search(outcome.messages, found, replacing))
     outcome.replaced = std::stoul(found[1]);
-    outcome.partitions = std::stoul(found[2]);
-  }
-  const std::regex figures("([0-9.e+]+) us, ([0-9]+) KiB");
-  if (std::regex_search(outcome.messages, found, figures)) {
-    outcome.microseconds = std::stod(found[1]);
-    outcome.kib = std::stoul(found[2]);
-  }
+  const std::regex grown(" us, ([0-9]+) KiB");
+  if (std::regex_search(outcome.messages, found, grown)) outcome.kib = std::stoul(found[1]);
+}
+
+std::string words_of(const RunOptions& options) {
+  std::string words = " --threads " + std::to_string(options.threads) + " --clones " +
+                      std::to_string(options.clones);
+  for (const auto& [key, value] : options.options)
+    words += " --option " + quoted(key + "=" + value);
+  std::string shape;
+  for (const int32_t extent : options.shape)
+    shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+  if (!shape.empty()) words += " --resize " + shape;
+  if (options.with_us) words += std::string(" --delegate ") + quoted(TILEWRIGHT_LITERT_PLUGIN);
+  return words;
 }
 
 }  // namespace
@@ -70,14 +79,12 @@ Outcome LitertTest::run_model(const Model& model, const std::vector<uint8_t>& in
   write_file(path, file_of(model));
   write_file(in, inputs);
   fs::remove(out);
-  std::string command = "unset TILEWRIGHT_LOG TILEWRIGHT_ISA; ";
-  command += "TILEWRIGHT_LITERT_TEST=1 " + options.environment + " ";
+  std::string command = "unset TILEWRIGHT_LOG TILEWRIGHT_ISA; TILEWRIGHT_LITERT_TEST=1 ";
+  for (const auto& [name, value] : options.environment) command += name + "=" + value + " ";
   command += quoted(std::string(TILEWRIGHT_LITERT_PACKAGES) + "/run") + " ";
   command += quoted(TILEWRIGHT_RUN_MODEL) + " " + quoted(path) + " " + quoted(out);
-  command += " --inputs " + quoted(in) + " " + options.more;
-  const std::string plugin = options.plugin != nullptr ? options.plugin : TILEWRIGHT_LITERT_PLUGIN;
-  if (options.with_us) command += " --delegate " + quoted(plugin);
-  const Ran ran = run_command(command);
+  if (!inputs.empty()) command += " --inputs " + quoted(in);
+  const Ran ran = run_command(command + words_of(options));
   Outcome outcome;
   outcome.status = ran.status;
   outcome.messages = ran.output;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "layer.h"
-#include "model.h"
+#include "litert/models/layer.h"
+#include "litert/models/model.h"
 
 namespace tw::litert {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "model.h"
+#include "litert/models/model.h"
 
 namespace tw::litert {
 

@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "litert/models/layer.h"
 
 #include <gtest/gtest.h>
 
@@ -18,12 +18,17 @@ bool is_codes(Type type) {
   return type == type_i8 || type == type_i4;
 }
 
-/// Codes, or values that a float of 16 bits has.
+/// Codes, or values that such a float has.
 std::vector<double> random_numbers(Type type, size_t count, std::mt19937& random) {
   const int largest = type == type_i4 ? 7 : 127;
-  std::uniform_int_distribution<int> any(-largest, largest);
+  std::uniform_int_distribution<int> codes(-largest, largest);
+  std::uniform_real_distribution<float> floats(-2, 2);
   std::vector<double> numbers(count);
-  for (double& number : numbers) number = is_codes(type) ? any(random) : any(random) / 64.0;
+  for (double& number : numbers) {
+    number = is_codes(type)     ? codes(random)
+             : type == type_f16 ? codes(random) / 64.0
+                                : floats(random);
+  }
   return numbers;
 }
 
@@ -138,7 +143,7 @@ Layer random_layer(const LayerKind& kind, size_t n, size_t k, std::mt19937& rand
   // Outputs of codes fill their range, and leave it at times.
   layer.output_scale = 0.03F * std::sqrt(static_cast<float>(k));
   if (kind.has_bias) {
-    layer.bias = random_numbers(kind.input, n, random);
+    layer.bias = random_numbers(kind.weights == type_f16 ? type_f16 : kind.input, n, random);
     if (kind.input == type_i8) {
       for (double& code : layer.bias) code *= 50;
     }

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <variant>
 #include <vector>
 
-#include "flat.h"
 #include "integrations/litert/litert_abi.h"
 
 namespace tw::litert {
+
+enum : int32_t { builtin_relu = 19 };
 
 struct ModelTensor {
   Type type = type_f32;
@@ -24,8 +25,7 @@ struct ModelNode {
   int32_t builtin = 0;
   int32_t version = 1;
   std::vector<int32_t> inputs, outputs;
-  uint8_t options_type = 0;  ///< number in the file format's union of options
-  std::vector<Flat::Field> options = {};
+  std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions> options = {};
 };
 
 struct Model {

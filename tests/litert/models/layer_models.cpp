@@ -1,4 +1,4 @@
-#include "layer_models.h"
+#include "litert/models/layer_models.h"
 
 #include <algorithm>
 

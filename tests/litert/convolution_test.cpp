@@ -1,6 +1,6 @@
 // CONV_2D of every type against plain loops.
-#include "layer_models.h"
-#include "litert.h"
+#include "litert/models/layer_models.h"
+#include "litert/runner.h"
 
 namespace tw::litert {
 namespace {
@@ -39,8 +39,10 @@ TEST_P(Convolution, OfCodes) {
   check({type_i8, type_i8, true, true, activation_relu});
 }
 TEST_P(Convolution, OnThreads) {
-  check({type_f32, type_f32}, {.more = "--threads 3"});
-  check({type_i8, type_i8}, {.more = "--threads 3"});
+  RunOptions several;
+  several.threads = 3;
+  check({type_f32, type_f32}, several);
+  check({type_i8, type_i8}, several);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Convolution,

@@ -1,6 +1,6 @@
 // FULLY_CONNECTED of every type against plain loops.
-#include "layer_models.h"
-#include "litert.h"
+#include "litert/models/layer_models.h"
+#include "litert/runner.h"
 
 namespace tw::litert {
 namespace {
@@ -62,8 +62,11 @@ TEST_P(Types, BatchesAreRows) {
 }
 
 TEST_P(Types, SeveralThreads) {
-  check(GetParam().kind, {{40, 96}, 200}, {.more = "--threads 4"});
-  check(GetParam().kind, {{40, 96}, 200}, {.more = "--option threads=2"});
+  RunOptions several, two;
+  several.threads = 4;
+  two.options = {{"threads", "2"}};
+  check(GetParam().kind, {{40, 96}, 200}, several);
+  check(GetParam().kind, {{40, 96}, 200}, two);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Types,
