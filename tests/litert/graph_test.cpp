@@ -61,6 +61,12 @@ TEST_F(LeftToTheRuntime, WeightsThatAreNoConstants) {
   check(graph, inputs, "weights that are no constants");
 }
 
+TEST_F(LeftToTheRuntime, SparseWeights) {
+  OneNode graph;
+  graph.model.tensors[1].is_sparse = true;
+  check(graph, graph.input_bytes(), "sparse weights");
+}
+
 TEST_F(LeftToTheRuntime, OtherActivations) {
   constexpr auto kTanh = static_cast<Activation>(4);
   const OneNode graph({type_f32, type_f32, true, true, kTanh});
