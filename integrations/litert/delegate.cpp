@@ -12,6 +12,7 @@
 #include "integrations/common/message.h"
 #include "integrations/litert/claims.h"
 #include "integrations/litert/partition.h"
+#include "integrations/litert/plugin.h"
 #include "integrations/litert/tensors.h"
 
 namespace tw::litert {
@@ -125,9 +126,7 @@ void take_option(std::string_view key, std::string_view value, State& state) {
 
 }  // namespace tw::litert
 
-#define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
-
-TILEWRIGHT_EXPORT void tflite_plugin_destroy_delegate(tw::litert::Delegate* delegate) {
+void tflite_plugin_destroy_delegate(tw::litert::Delegate* delegate) {
   if (delegate == nullptr) return;
   delete static_cast<tw::litert::State*>(delegate->data);
   delete delegate;
@@ -135,10 +134,9 @@ TILEWRIGHT_EXPORT void tflite_plugin_destroy_delegate(tw::litert::Delegate* dele
 
 // The host's wrapper of 2.14 goes on with a delegate that is null, and crashes: so one that is
 // refused for its options is a delegate, and says so when it is applied.
-TILEWRIGHT_EXPORT tw::litert::Delegate* tflite_plugin_create_delegate(const char* const* keys,
-                                                                      const char* const* values,
-                                                                      size_t count,
-                                                                      void (*report)(const char*)) {
+tw::litert::Delegate* tflite_plugin_create_delegate(const char* const* keys,
+                                                    const char* const* values, size_t count,
+                                                    void (*report)(const char*)) {
   using namespace tw::litert;
   try {
     auto state = std::make_unique<State>();

@@ -168,8 +168,7 @@ TEST_F(Graphs, HalvesThatOthersReadToo) {
   }
 }
 
-/// Floats of halves that nobody reads any longer take no memory, even where another partition's
-/// node had them.
+/// Those that nobody reads any longer are not made, even where another partition's node had them.
 TEST_F(Graphs, HalvesOfALaterPartition) {
   OneNode graph({type_f32, type_f16});
   Model& model = graph.model;

@@ -50,7 +50,7 @@ TEST_F(Weights, AreSharedAsLongAsSomebodyHasThem) {
 
 TEST_F(Weights, AreOthersWithOtherScales) {
   const auto first = find_weights(source);
-  source.scales[7] = 0.25F;
+  source.scales[7] = 1;
   const auto second = find_weights(source);
   EXPECT_NE(second, first);
   ASSERT_EQ(second->bytes, first->bytes);

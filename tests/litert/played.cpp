@@ -2,15 +2,10 @@
 #include <cstdlib>
 #include <memory>
 
+#include "integrations/litert/plugin.h"
 #include "litert/played_host.h"
 #include "litert/runner.h"
 #include "support/environment.h"
-
-extern "C" tw::litert::Delegate* tflite_plugin_create_delegate(const char* const* keys,
-                                                               const char* const* values,
-                                                               size_t count,
-                                                               void (*report)(const char*));
-extern "C" void tflite_plugin_destroy_delegate(tw::litert::Delegate* delegate);
 
 namespace tw::litert {
 
@@ -44,6 +39,7 @@ Status run_played(const Model& model, const std::vector<uint8_t>& inputs, const 
   if (host.replaced() == 0) return ok;  // what others than us do is not played
   if (!options.shape.empty()) host.resize_input(options.shape);
   if (host.prepare() != ok) return error;
+  EXPECT_TRUE(host.has_declared_outputs() || !options.shape.empty());
   if (!inputs.empty()) copy_inputs(model, inputs, host);
   return host.invoke();
 }

@@ -235,6 +235,13 @@ Status PlayedHost::prepare() {
   return ok;
 }
 
+bool PlayedHost::has_declared_outputs() const {
+  return std::all_of(model_.outputs.begin(), model_.outputs.end(), [this](int32_t output) {
+    const auto i = static_cast<size_t>(output);
+    return values(*tensors_[i].dims) == model_.tensors[i].shape;
+  });
+}
+
 /// RELU and DEQUANTIZE; others than those are to be the delegate's.
 Status PlayedHost::run_own(const Step& step) {
   const Tensor& input = tensors_[static_cast<size_t>(step.node.inputs->data[0])];

@@ -24,6 +24,8 @@ class PlayedHost {
   void resize_input(const std::vector<int32_t>& shape);
   Status prepare();
   Status invoke();
+  /// The outputs' shapes are those that the model says.
+  [[nodiscard]] bool has_declared_outputs() const;
 
   std::vector<uint8_t>& bytes(int32_t tensor) { return memory_[static_cast<size_t>(tensor)]; }
   [[nodiscard]] size_t replaced() const { return replaced_; }
