@@ -99,10 +99,10 @@ void take_bias(const Graph& graph, int32_t index, Operation& operation, WeightSo
 }
 
 /// Scales and zero points, as far as there are codes.
-void take_quantization(const Graph& graph, const Tensor& weights, const Operation& operation,
-                       WeightSource& source) {
+void take_quantization(const Graph& graph, const Tensor& weights, int32_t dimension,
+                       const Operation& operation, WeightSource& source) {
   if (weights.type == type_f32 || weights.type == type_f16) return;
-  source.scales = row_scales(weights);
+  source.scales = scales_along(weights, dimension);
   require(!source.scales.empty(), "weights that are not symmetric, by rows or as a whole");
   if (!has_codes_out(*operation.scheme)) return;
   const auto input = whole_quantization(graph.tensor(operation.input));
@@ -113,8 +113,8 @@ void take_quantization(const Graph& graph, const Tensor& weights, const Operatio
   source.dst_scale = output->scale;
 }
 
-/// What fully connected nodes and convolutions have in common. Weights have a row for each output.
-void take_operands(const Graph& graph, const Node& node, Operation& operation,
+/// What all nodes have in common. One dimension of the weights is that of the outputs.
+void take_operands(const Graph& graph, const Node& node, int32_t dimension, Operation& operation,
                    WeightSource& source) {
   require(node.inputs->size >= 2 && node.outputs->size == 1, "inputs or outputs of other numbers");
   operation.input = node.inputs->data[0];
@@ -126,10 +126,10 @@ void take_operands(const Graph& graph, const Node& node, Operation& operation,
   require(graph.tensor(operation.output).type == input.type, "outputs of another type");
   source.scheme = operation.scheme;
   source.data = weights.data;
-  source.n = extent(weights, 0);
+  source.n = extent(weights, dimension);
   source.k = value_count(weights) / source.n;
   take_bias(graph, input_of(node, 2), operation, source);
-  take_quantization(graph, weights, operation, source);
+  take_quantization(graph, weights, dimension, operation, source);
 }
 
 /// That the input has now; 0 where it is not known or does not fit yet.
@@ -153,7 +153,7 @@ Operation fully_connected(const Graph& graph, const Node& node, WeightSource sou
   operation.activation = known_activation(options.activation);
   operation.keeps_dimensions = options.keeps_dimensions;
   require(options.weights_format == 0, "shuffled weights");
-  take_operands(graph, node, operation, source);
+  take_operands(graph, node, 0, operation, source);
   require(rank(constant_weights(graph, node.inputs->data[1])) == 2, "weights that are no matrix");
   pack_weights(graph, operation, source);
   return operation;
@@ -171,11 +171,32 @@ Operation convolution(const Graph& graph, const Node& node, WeightSource source)
   require(options.stride_width > 0 && options.stride_height > 0 && options.dilation_width > 0 &&
               options.dilation_height > 0,
           "a step of 0");
-  take_operands(graph, node, operation, source);
+  take_operands(graph, node, 0, operation, source);
   require(operation.scheme->weights != type_i4, "convolutions by codes of 4 bits");
   const Tensor& input = graph.tensor(operation.input);
   require(rank(input) == 4 && extent(input, 3) == extent(weights, 3), "groups");
   if (!is_plain(*operation.window)) source.taps = extent(weights, 1) * extent(weights, 2);
+  pack_weights(graph, operation, source);
+  return operation;
+}
+
+/// By one constant matrix: fully connected, but for the order of the weights.
+Operation batch_matmul(const Graph& graph, const Node& node, WeightSource source) {
+  const auto& options = *static_cast<const BatchMatMulOptions*>(node.builtin);
+  require(!options.transposes_left, "columns of the input that are rows");
+  const Tensor& weights = constant_weights(graph, input_of(node, 1));
+  const int32_t dimensions = rank(weights);
+  require(dimensions >= 2, "weights that are no matrix");
+  for (int32_t i = 0; i + 2 < dimensions; ++i) {
+    require(extent(weights, i) == 1, "weights that are several matrices");
+  }
+  Operation operation;
+  operation.keeps_dimensions = true;
+  source.order = options.transposes_right ? TW_NXK : TW_KXN;
+  take_operands(graph, node, dimensions - (options.transposes_right ? 2 : 1), operation, source);
+  require(operation.scheme->weights != type_i4, "batches by codes of 4 bits");
+  const int32_t inputs = rank(graph.tensor(operation.input));
+  operation.leading_ones = static_cast<size_t>(std::max(0, dimensions - inputs));
   pack_weights(graph, operation, source);
   return operation;
 }
@@ -189,6 +210,8 @@ bool claim(const Graph& graph, const KnownNode& known, int threads, Claims& clai
       claims.operations.emplace(known.index, fully_connected(graph, *known.node, source));
     } else if (known.builtin == builtin_conv_2d) {
       claims.operations.emplace(known.index, convolution(graph, *known.node, source));
+    } else if (known.builtin == builtin_batch_matmul) {
+      claims.operations.emplace(known.index, batch_matmul(graph, *known.node, source));
     }
   } catch (const Refused& refused) {
     if (is_set("TILEWRIGHT_LOG", "1")) {

@@ -34,6 +34,7 @@ enum Builtin : int32_t {
   builtin_conv_2d = 3,
   builtin_dequantize = 6,
   builtin_fully_connected = 9,
+  builtin_batch_matmul = 126,
 };
 
 enum : int64_t { flag_allows_dynamic_tensors = 1 };
@@ -146,6 +147,11 @@ struct ConvolutionOptions {
   int32_t stride_width, stride_height;
   Activation activation;
   int32_t dilation_width, dilation_height;
+};
+
+struct BatchMatMulOptions {
+  bool transposes_left, transposes_right;
+  bool asymmetric_inputs;
 };
 
 }  // namespace tw::litert

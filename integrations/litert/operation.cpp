@@ -68,6 +68,7 @@ std::vector<int32_t> output_shape(const Operation& operation, const Tensor& inpu
   if (shape.empty() || static_cast<size_t>(shape.back()) != k)
     throw Refused("an input whose last dimension is not that of the weights");
   shape.back() = n;
+  shape.insert(shape.begin(), operation.leading_ones, 1);
   return shape;
 }
 

@@ -25,6 +25,7 @@ struct Operation {
   std::vector<float> own_bias;  ///< or those that were halves in the model
   Activation activation = activation_none;
   bool keeps_dimensions = false;
+  size_t leading_ones = 0;  ///< dimensions that the output has in front of the input's
   std::optional<Window> window;
   std::shared_ptr<const Weights> weights;
 };

@@ -51,15 +51,15 @@ std::optional<Quantization> whole_quantization(const Tensor& tensor) {
   return Quantization{its->scale->data[0], its->zero_point->data[0]};
 }
 
-std::vector<float> row_scales(const Tensor& weights) {
+std::vector<float> scales_along(const Tensor& weights, int32_t dimension) {
   const AffineQuantization* its = affine(weights);
-  if (its == nullptr || rank(weights) == 0) return {};
-  const size_t rows = extent(weights, 0);
+  if (its == nullptr || dimension >= rank(weights)) return {};
+  const size_t rows = extent(weights, dimension);
   const int32_t *zeros = its->zero_point->data, *end = zeros + its->zero_point->size;
   const float* scales = its->scale->data;
   const auto count = static_cast<size_t>(its->scale->size);
   const bool is_symmetric = std::all_of(zeros, end, [](int32_t zero) { return zero == 0; });
-  const bool is_by_rows = count == rows && its->dimension == 0;
+  const bool is_by_rows = count == rows && its->dimension == dimension;
   if (!is_symmetric || !std::all_of(scales, scales + count, is_scale)) return {};
   if (count == 1) return std::vector<float>(rows, scales[0]);
   return is_by_rows ? std::vector<float>(scales, scales + rows) : std::vector<float>();

@@ -28,9 +28,9 @@ struct Quantization {
 };
 std::optional<Quantization> whole_quantization(const Tensor& tensor);
 
-/// Of symmetric weights: one scale for each of the first dimension. Empty where they are quantized
-/// in another way.
-std::vector<float> row_scales(const Tensor& weights);
+/// Of symmetric weights: one scale for each of this dimension. Empty where they are quantized in
+/// another way.
+std::vector<float> scales_along(const Tensor& weights, int32_t dimension);
 
 /// A copy for the host, which frees it.
 Ints* make_ints(const std::vector<int32_t>& values);

@@ -69,19 +69,20 @@ bool is_worth_it(const WeightSource& source, const tw_plan* plan) {
 }
 
 size_t source_stride(const WeightSource& source) {
+  const size_t values = source.order == TW_NXK ? source.k : source.n;
   switch (source.scheme->weights) {
     case type_f32:
-      return source.k * 4;
+      return values * 4;
     case type_f16:
-      return source.k * 2;
+      return values * 2;
     case type_i4:
-      return (source.k + 1) / 2;
+      return (values + 1) / 2;
     default:
-      return source.k;
+      return values;
   }
 }
 
-/// Nibbles one after the other, of which each row now begins with a byte.
+/// TW_NXK: nibbles one after the other, of which each row now begins with a byte.
 std::vector<uint8_t> rows_of_nibbles(const WeightSource& source) {
   const size_t stride = source_stride(source);
   const auto* from = static_cast<const uint8_t*>(source.data);
@@ -99,10 +100,10 @@ void pack(const WeightSource& source, Weights& made) {
   const bool has_loose_rows = source.scheme->weights == type_i4 && source.k % 2 != 0;
   if (has_loose_rows) rows = rows_of_nibbles(source);
   auto from = tilewright::sized<tw_rhs_source>();
-  from.order = TW_NXK;
+  from.order = source.order;
   from.data = has_loose_rows ? rows.data() : source.data;
   from.stride = source_stride(source);
-  from.data_bytes = from.stride * source.n;
+  from.data_bytes = from.stride * (source.order == TW_NXK ? source.n : source.k);
   from.scales = source.scales.empty() ? nullptr : source.scales.data();
   from.scale_count = source.scales.size();
   from.bias = source.bias;

@@ -26,7 +26,8 @@ inline bool has_codes_out(const Scheme& scheme) {
 /// interpreters does, and so longer than what is packed for it.
 struct WeightSource {
   const Scheme* scheme = nullptr;
-  const void* data = nullptr;  ///< n rows of k
+  const void* data = nullptr;
+  tw_rhs_order order = TW_NXK;  ///< n rows of k values; TW_KXN: k rows of n
   size_t n = 0, k = 0;
   size_t taps = 0;            ///< as tw_matmul has them
   size_t rows = 0;            ///< of activations that they are meant for; 0: unknown

@@ -109,6 +109,8 @@ PlayedHost::PlayedHost(const Model& model, int threads)
     const auto* connected = std::get_if<FullyConnectedOptions>(&node.options);
     const auto* convolution = std::get_if<ConvolutionOptions>(&node.options);
     if (connected != nullptr) step.node.builtin = const_cast<FullyConnectedOptions*>(connected);
+    const auto* batch = std::get_if<BatchMatMulOptions>(&node.options);
+    if (batch != nullptr) step.node.builtin = const_cast<BatchMatMulOptions*>(batch);
     if (convolution != nullptr) step.node.builtin = const_cast<ConvolutionOptions*>(convolution);
     add_to_plan(index);
   }

@@ -77,6 +77,10 @@ SAME_PLACE(ConvolutionOptions, activation, TfLiteConvParams, activation);
 SAME_PLACE(ConvolutionOptions, dilation_width, TfLiteConvParams, dilation_width_factor);
 SAME_PLACE(ConvolutionOptions, dilation_height, TfLiteConvParams, dilation_height_factor);
 
+static_assert(sizeof(BatchMatMulOptions) == sizeof(TfLiteBatchMatMulParams));
+SAME_PLACE(BatchMatMulOptions, transposes_left, TfLiteBatchMatMulParams, adj_x);
+SAME_PLACE(BatchMatMulOptions, transposes_right, TfLiteBatchMatMulParams, adj_y);
+
 template <class Ours, class Theirs>
 constexpr bool same(Ours ours, Theirs theirs) {
   return static_cast<int64_t>(ours) == static_cast<int64_t>(theirs);
@@ -93,7 +97,8 @@ static_assert(same(activation_none, kTfLiteActNone) && same(activation_relu, kTf
 static_assert(same(padding_same, kTfLitePaddingSame) && same(padding_valid, kTfLitePaddingValid));
 static_assert(same(builtin_conv_2d, kTfLiteBuiltinConv2d) &&
               same(builtin_dequantize, kTfLiteBuiltinDequantize) &&
-              same(builtin_fully_connected, kTfLiteBuiltinFullyConnected));
+              same(builtin_fully_connected, kTfLiteBuiltinFullyConnected) &&
+              same(builtin_batch_matmul, kTfLiteBuiltinBatchMatmul));
 static_assert(same(flag_allows_dynamic_tensors, kTfLiteDelegateFlagsAllowDynamicTensors));
 static_assert(same(no_tensor, kTfLiteOptionalTensor));
 

@@ -23,10 +23,11 @@ namespace {
 struct NamedLayer {
   const char* name;
   LayerKind kind;
-  std::variant<MatrixShape, ImageShape> shape;
+  std::variant<MatrixShape, ImageShape, BatchShape> shape;
 };
 
 const MatrixShape kPrompt = {{128, 1024}, 1024}, kOneRow = {{1, 1024}, 1024};
+const BatchShape kBatches = {{8, 16, 1024}, 1024};
 const ImageShape kPoints = {{1, 28, 28, 256}, 1, 1, 256}, kWindow = {{1, 28, 28, 128}, 3, 3, 128};
 
 const NamedLayer kLayers[] = {
@@ -42,6 +43,10 @@ const NamedLayer kLayers[] = {
     {"fc-int4w-rows-1", {type_f32, type_i4}, kOneRow},
     {"fc-int8", {type_i8, type_i8, false}, kPrompt},
     {"fc-int8-1", {type_i8, type_i8, false}, kOneRow},
+    {"bmm-f32", {type_f32, type_f32, true, false}, kBatches},
+    {"bmm-int8w", {type_f32, type_i8, false, false}, kBatches},
+    {"bmm-int8w-rows", {type_f32, type_i8, true, false}, kBatches},
+    {"bmm-int8", {type_i8, type_i8, false, false}, kBatches},
     {"conv1x1-f32", {type_f32, type_f32}, kPoints},
     {"conv3x3-f32", {type_f32, type_f32}, kWindow},
     {"conv3x3-f16w", {type_f32, type_f16}, kWindow},
@@ -66,6 +71,14 @@ MadeLayer make(const NamedLayer& named) {
     made.layer = random_layer(named.kind, matrix->n, k, random);
     made.model = fully_connected_model(made.layer, *matrix);
     made.inputs = made.rows = random_inputs(made.layer, rows_of(*matrix) * k, random);
+    return made;
+  }
+  if (const auto* batches = std::get_if<BatchShape>(&named.shape)) {
+    const auto k = static_cast<size_t>(batches->left.back());
+    made.layer = random_layer(named.kind, batches->n, k, random);
+    made.model = batch_matmul_model(made.layer, *batches);
+    const MatrixShape rows = {batches->left, batches->n};
+    made.inputs = made.rows = random_inputs(made.layer, rows_of(rows) * k, random);
     return made;
   }
   const auto& images = std::get<ImageShape>(named.shape);

@@ -44,6 +44,24 @@ std::vector<int32_t> operands(const Layer& layer) {
   return {0, 1, layer.kind.has_bias ? 2 : no_tensor};
 }
 
+std::vector<double> transposed(const std::vector<double>& rows, size_t n, size_t k) {
+  std::vector<double> columns(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) columns[i % k * n + i / k] = rows[i];
+  return columns;
+}
+
+ModelTensor matrix_tensor(const Layer& layer, const BatchShape& shape) {
+  ModelTensor made = weight_tensor(layer, {static_cast<int32_t>(layer.k)});
+  made.quantized_dimension = static_cast<int32_t>(shape.leading_ones);
+  if (!shape.transposes) {
+    std::swap(made.shape[0], made.shape[1]);
+    made.data = bytes_of(layer.kind.weights, transposed(layer.weights, layer.n, layer.k));
+    ++made.quantized_dimension;
+  }
+  made.shape.insert(made.shape.begin(), shape.leading_ones, 1);
+  return made;
+}
+
 /// As the format defines paddings: outputs, and pixels in front of the first.
 struct Along {
   int32_t outputs, before;
@@ -73,6 +91,20 @@ Model fully_connected_model(const Layer& layer, const MatrixShape& shape) {
   Model model = layer_model(layer, shape.input, {static_cast<int32_t>(layer.k)}, output_of(shape));
   model.nodes.push_back(
       fully_connected_node(operands(layer), 3, layer.kind.activation, shape.keeps_dimensions));
+  return model;
+}
+
+Model batch_matmul_model(const Layer& layer, const BatchShape& shape) {
+  std::vector<int32_t> output = shape.left;
+  output.back() = static_cast<int32_t>(shape.n);
+  const size_t rank = std::max(output.size(), shape.leading_ones + 2);
+  output.insert(output.begin(), rank - output.size(), 1);
+  Model model;
+  model.tensors = {input_tensor(layer, shape.left), matrix_tensor(layer, shape),
+                   output_tensor(layer, output)};
+  model.inputs = {0};
+  model.outputs = {2};
+  model.nodes = {batch_matmul_node(0, 1, 2, shape.transposes)};
   return model;
 }
 

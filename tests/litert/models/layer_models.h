@@ -17,6 +17,15 @@ struct MatrixShape {
 size_t rows_of(const MatrixShape& shape);
 Model fully_connected_model(const Layer& layer, const MatrixShape& shape);
 
+/// By one constant matrix: k rows of n, or as many of k where it `transposes`.
+struct BatchShape {
+  std::vector<int32_t> left;
+  size_t n;
+  size_t leading_ones = 0;  ///< dimensions of the matrix
+  bool transposes = false;
+};
+Model batch_matmul_model(const Layer& layer, const BatchShape& shape);
+
 struct Image {
   int32_t count, height, width, channels;
 };

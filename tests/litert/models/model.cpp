@@ -72,17 +72,24 @@ std::vector<Flat::Field> fields_of(const ConvolutionOptions& options) {
           Flat::field(5, options.dilation_height)};
 }
 
+std::vector<Flat::Field> fields_of(const BatchMatMulOptions& options) {
+  return {Flat::field(0, options.transposes_left), Flat::field(1, options.transposes_right),
+          Flat::field(2, options.asymmetric_inputs)};
+}
+
 /// With the number of their kind.
 void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
   const auto add = [&](uint8_t kind, const auto& options) {
     fields.push_back(Flat::field(3, kind));
     fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
   };
-  constexpr uint8_t kFullyConnected = 8, kConvolution = 1;
+  constexpr uint8_t kFullyConnected = 8, kConvolution = 1, kBatchMatMul = 101;
   if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
     add(kFullyConnected, *connected);
   } else if (const auto* convolution = std::get_if<ConvolutionOptions>(&node.options)) {
     add(kConvolution, *convolution);
+  } else if (const auto* batch = std::get_if<BatchMatMulOptions>(&node.options)) {
+    add(kBatchMatMul, *batch);
   }
 }
 
@@ -138,6 +145,15 @@ ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output, Acti
 ModelNode dequantize_node(int32_t input, int32_t output) {
   constexpr int32_t kVersion = 3;
   return {builtin_dequantize, kVersion, {input}, {output}};
+}
+
+ModelNode batch_matmul_node(int32_t left, int32_t right, int32_t output, bool transposes_right) {
+  constexpr int32_t kVersion = 4;
+  return {builtin_batch_matmul,
+          kVersion,
+          {left, right},
+          {output},
+          BatchMatMulOptions{false, transposes_right, false}};
 }
 
 ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
