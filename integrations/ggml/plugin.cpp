@@ -9,10 +9,10 @@
 #include <exception>
 #include <new>
 
+#include "integrations/common/message.h"
 #include "integrations/ggml/attention.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/get_rows.h"
-#include "integrations/common/message.h"
 #include "integrations/ggml/multiply.h"
 #include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/team.h"

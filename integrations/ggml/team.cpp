@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "integrations/common/own_team.h"
-#include "integrations/ggml/symbols.h"
 #include "integrations/common/waiting.h"
+#include "integrations/ggml/symbols.h"
 
 namespace tw::ggml {
 

@@ -105,6 +105,10 @@ Model batch_matmul_model(const Layer& layer, const BatchShape& shape) {
   model.inputs = {0};
   model.outputs = {2};
   model.nodes = {batch_matmul_node(0, 1, 2, shape.transposes)};
+  if (layer.kind.weights == type_f16) {
+    make_of_halves(model, 1,
+                   shape.transposes ? layer.weights : transposed(layer.weights, layer.n, layer.k));
+  }
   return model;
 }
 
