@@ -4,7 +4,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TILEWRIGHT_ARM_TOOLS=${TILEWRIGHT_ARM_TOOLS:-$HOME/.cache/tilewright/arm-tools}
 TILEWRIGHT_LLAMA=${TILEWRIGHT_LLAMA:-$HOME/.cache/tilewright/llama}
-export TILEWRIGHT_ARM_TOOLS TILEWRIGHT_LLAMA root
+TILEWRIGHT_LITERT=${TILEWRIGHT_LITERT:-$HOME/.cache/tilewright/litert}
+export TILEWRIGHT_ARM_TOOLS TILEWRIGHT_LLAMA TILEWRIGHT_LITERT root
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then

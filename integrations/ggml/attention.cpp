@@ -8,7 +8,8 @@
 #include <mutex>
 #include <tuple>
 
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
+#include "integrations/common/this_device.h"
 #include "integrations/ggml/packing.h"
 #include "integrations/ggml/rows.h"
 #include "integrations/ggml/team.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "integrations/common/message.h"
 #include "integrations/ggml/cache.h"
 #include "integrations/ggml/mapped.h"
-#include "integrations/ggml/message.h"
 #include "integrations/ggml/pages.h"
 
 namespace tw::ggml {

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <system_error>
 
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
 #include "integrations/ggml/pages.h"
 
 namespace tw::ggml {

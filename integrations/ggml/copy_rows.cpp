@@ -2,7 +2,7 @@
 // blocks of Q8_0.
 #include <stdexcept>
 
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
 #include "integrations/ggml/packing.h"
 #include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/rows.h"

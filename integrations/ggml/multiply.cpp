@@ -6,8 +6,8 @@
 #include <functional>
 #include <new>
 
+#include "integrations/common/message.h"
 #include "integrations/ggml/buffer.h"
-#include "integrations/ggml/message.h"
 #include "integrations/ggml/team.h"
 #include "integrations/ggml/work.h"
 #include "tilewright/tilewright.hpp"

@@ -8,8 +8,9 @@
 #include <tuple>
 #include <vector>
 
+#include "integrations/common/message.h"
+#include "integrations/common/this_device.h"
 #include "integrations/ggml/ggml_abi.h"
-#include "integrations/ggml/message.h"
 #include "integrations/ggml/settings.h"
 #include "integrations/ggml/team.h"
 #include "tilewright/tilewright.hpp"
@@ -101,15 +102,6 @@ bool is_portable(const Packing& packing, size_t m) {
 }
 
 }  // namespace
-
-const tw_device& this_device() {
-  static const tw_device device = [] {
-    auto found = tilewright::sized<tw_device>();
-    if (tw_device_detect(&found) != TW_OK) message("{}", tw_error_message());
-    return found;
-  }();
-  return device;
-}
 
 const WeightType* weight_type(int32_t number) {
   const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),

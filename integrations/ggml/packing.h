@@ -10,9 +10,6 @@
 
 namespace tw::ggml {
 
-/// What kernels are chosen for.
-const tw_device& this_device();
-
 /// A type of ggml's that we have kernels for.
 struct WeightType {
   int32_t number;  ///< TensorType

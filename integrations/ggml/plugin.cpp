@@ -9,10 +9,10 @@
 #include <exception>
 #include <new>
 
+#include "integrations/common/message.h"
 #include "integrations/ggml/attention.h"
 #include "integrations/ggml/buffer.h"
 #include "integrations/ggml/get_rows.h"
-#include "integrations/ggml/message.h"
 #include "integrations/ggml/multiply.h"
 #include "integrations/ggml/row_operations.h"
 #include "integrations/ggml/team.h"
@@ -298,10 +298,10 @@ Registration* make_registration() {
 #define TILEWRIGHT_EXPORT extern "C" __attribute__((visibility("default")))
 
 TILEWRIGHT_EXPORT tw::ggml::Registration* ggml_backend_init() {
-  if (tw::ggml::is_set("TILEWRIGHT_GGML", "0")) return nullptr;
+  if (tw::is_set("TILEWRIGHT_GGML", "0")) return nullptr;
   return tw::ggml::make_registration();
 }
 
 TILEWRIGHT_EXPORT int ggml_backend_score() {
-  return tw::ggml::is_set("TILEWRIGHT_GGML", "0") ? 0 : 100;
+  return tw::is_set("TILEWRIGHT_GGML", "0") ? 0 : 100;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
 #include "tuner/device_text.h"
 #include "tuner/record_file.h"
 

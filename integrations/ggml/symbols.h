@@ -1,7 +1,7 @@
 // The host's functions by their names.
 #pragma once
 
-#include "integrations/ggml/message.h"
+#include "integrations/common/message.h"
 
 namespace tw::ggml {
 

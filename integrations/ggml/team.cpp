@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "integrations/ggml/own_team.h"
+#include "integrations/common/own_team.h"
+#include "integrations/common/waiting.h"
 #include "integrations/ggml/symbols.h"
-#include "integrations/ggml/waiting.h"
 
 namespace tw::ggml {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "integrations/ggml/own_team.h"
+#include "integrations/common/own_team.h"
 
 namespace tw::ggml {
 namespace {

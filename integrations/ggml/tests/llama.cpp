@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "support/run_command.h"
+#include "support/test_folder.h"
 
 namespace tw::llama {
 namespace {
@@ -32,18 +33,6 @@ std::string quoted(const std::string& word) {
   return "'" + word + "'";
 }
 
-/// Removed when the program ends.
-struct TestFolder {
-  TestFolder() : path((fs::temp_directory_path() / "tilewright-llama-XXXXXX").string()) {
-    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make " + path);
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string path;
-};
-
 }  // namespace
 
 void LlamaTest::SetUp() {
@@ -60,7 +49,7 @@ void LlamaTest::SetUp() {
 }
 
 std::string LlamaTest::folder() {
-  static const TestFolder folder;
+  static const TestFolder folder("tilewright-llama");
   return folder.path;
 }
 

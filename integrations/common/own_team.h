@@ -3,7 +3,7 @@
 // for: where other processes have the cores, that is most of what parallel work would wait for.
 #pragma once
 
-namespace tw::ggml {
+namespace tw {
 
 /// Those that this process may run on.
 int available_cores();
@@ -14,4 +14,4 @@ void run_own_team(int threads, void (*body)(void*), void* data);
 void gather_own_team();
 void dismiss_own_team();
 
-}  // namespace tw::ggml
+}  // namespace tw

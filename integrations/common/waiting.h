@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace tw::ggml {
+namespace tw {
 
 /// What waking a thread costs, about: who has waited as long in vain may as well sleep.
 inline constexpr std::chrono::microseconds kAwake{50};
@@ -39,4 +39,4 @@ inline void wait_while(const std::atomic<uint32_t>& value, uint32_t is) {
   if (!changes_soon(value, is, [] { return true; })) value.wait(is, std::memory_order_acquire);
 }
 
-}  // namespace tw::ggml
+}  // namespace tw

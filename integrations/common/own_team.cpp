@@ -1,4 +1,4 @@
-#include "integrations/ggml/own_team.h"
+#include "integrations/common/own_team.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,9 +13,9 @@
 #include <new>
 #include <thread>
 
-#include "integrations/ggml/waiting.h"
+#include "integrations/common/waiting.h"
 
-namespace tw::ggml {
+namespace tw {
 
 namespace {
 
@@ -215,4 +215,4 @@ void dismiss_own_team() {
   gathered = nullptr;
 }
 
-}  // namespace tw::ggml
+}  // namespace tw

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace tw::ggml {
+namespace tw {
 
 template <class... Parts>
 void message(fmt::format_string<Parts...> text, Parts&&... parts) {
@@ -22,4 +22,4 @@ inline bool is_set(const char* variable, const char* value) {
   return found != nullptr && std::strcmp(found, value) == 0;
 }
 
-}  // namespace tw::ggml
+}  // namespace tw

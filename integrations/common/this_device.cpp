@@ -1,0 +1,17 @@
+#include "integrations/common/this_device.h"
+
+#include "integrations/common/message.h"
+#include "tilewright/tilewright.hpp"
+
+namespace tw {
+
+const tw_device& this_device() {
+  static const tw_device device = [] {
+    auto found = tilewright::sized<tw_device>();
+    if (tw_device_detect(&found) != TW_OK) message("{}", tw_error_message());
+    return found;
+  }();
+  return device;
+}
+
+}  // namespace tw

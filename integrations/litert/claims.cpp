@@ -1,0 +1,255 @@
+#include "integrations/litert/claims.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "integrations/common/message.h"
+#include "integrations/litert/convolution.h"
+#include "integrations/litert/tensors.h"
+
+namespace tw::litert {
+
+namespace {
+
+struct KnownNode {
+  int32_t index = 0;
+  const Node* node = nullptr;
+  int32_t builtin = 0;
+};
+
+/// A DEQUANTIZE of constant halves.
+struct Halves {
+  int32_t node = 0;
+  const Tensor* tensor = nullptr;
+};
+
+struct Graph {
+  Context& context;
+  std::vector<KnownNode> nodes;
+  std::map<int32_t, Halves> halves;  ///< by the tensor that becomes their floats
+
+  [[nodiscard]] const Tensor& tensor(int32_t index) const { return context.tensors[index]; }
+};
+
+int32_t input_of(const Node& node, int32_t i) {
+  return i < node.inputs->size ? node.inputs->data[i] : no_tensor;
+}
+
+Graph read_graph(Context& context) {
+  Graph graph{context, {}, {}};
+  Ints* plan = nullptr;
+  if (context.execution_plan(&context, &plan) != ok) throw Refused("a graph without a plan");
+  for (int32_t i = 0; i < plan->size; ++i) {
+    Node* node = nullptr;
+    Registration* registration = nullptr;
+    if (context.node_and_registration(&context, plan->data[i], &node, &registration) != ok) {
+      throw Refused("a plan with a node that is not there");
+    }
+    graph.nodes.push_back({plan->data[i], node, registration->builtin});
+    if (registration->builtin != builtin_dequantize) continue;
+    const Tensor& from = graph.tensor(node->inputs->data[0]);
+    if (from.type == type_f16 && is_constant(from)) {
+      graph.halves[node->outputs->data[0]] = {plan->data[i], &from};
+    }
+  }
+  return graph;
+}
+
+// ---- parts of a node ----
+
+void require(bool holds, const char* otherwise) {
+  if (!holds) throw Refused(otherwise);
+}
+
+const Tensor& constant_weights(const Graph& graph, int32_t index) {
+  require(index != no_tensor, "no weights");
+  const auto halves = graph.halves.find(index);
+  const Tensor& weights =
+      halves != graph.halves.end() ? *halves->second.tensor : graph.tensor(index);
+  require(is_constant(weights), "weights that are no constants");
+  require(weights.sparsity == nullptr, "sparse weights");
+  require(value_count(weights) != 0, "empty weights");
+  return weights;
+}
+
+Activation known_activation(Activation activation) {
+  require(activation >= activation_none && activation <= activation_relu6,
+          "an activation other than RELU, RELU_N1_TO_1 and RELU6");
+  return activation;
+}
+
+/// Codes out have a constant bias, which is packed with the weights.
+void take_bias(const Graph& graph, int32_t index, Operation& operation, WeightSource& source) {
+  if (index == no_tensor) return;
+  const Tensor& bias = graph.tensor(index);
+  require(value_count(bias) == source.n, "a bias that has not one value of each output");
+  if (has_codes_out(*operation.scheme)) {
+    require(bias.type == type_i32 && is_constant(bias), "a bias that is no constant int32");
+    source.bias = bias.data;
+    return;
+  }
+  require(bias.type == type_f32, "a bias that is not float32");
+  const auto halves = graph.halves.find(index);
+  if (halves == graph.halves.end()) {
+    operation.bias = index;
+  } else {
+    operation.own_bias = floats_of_halves(halves->second.tensor->data, source.n);
+  }
+}
+
+/// Scales and zero points, as far as there are codes.
+void take_quantization(const Graph& graph, const Tensor& weights, int32_t dimension,
+                       const Operation& operation, WeightSource& source) {
+  if (weights.type == type_f32 || weights.type == type_f16) return;
+  source.scales = scales_along(weights, dimension);
+  require(!source.scales.empty(), "weights that are not symmetric, by rows or as a whole");
+  if (!has_codes_out(*operation.scheme)) return;
+  const auto input = whole_quantization(graph.tensor(operation.input));
+  const auto output = whole_quantization(graph.tensor(operation.output));
+  require(input && output, "activations without a scale");
+  source.lhs_zero_point = input->zero_point;
+  source.lhs_scale = input->scale;
+  source.dst_scale = output->scale;
+}
+
+/// What all nodes have in common. One dimension of the weights is that of the outputs.
+void take_operands(const Graph& graph, const Node& node, int32_t dimension, Operation& operation,
+                   WeightSource& source) {
+  require(node.inputs->size >= 2 && node.outputs->size == 1, "inputs or outputs of other numbers");
+  operation.input = node.inputs->data[0];
+  operation.output = node.outputs->data[0];
+  const Tensor& weights = constant_weights(graph, node.inputs->data[1]);
+  const Tensor& input = graph.tensor(operation.input);
+  operation.scheme = find_scheme(input.type, weights.type);
+  require(operation.scheme != nullptr, "types that we have no kernels for");
+  require(graph.tensor(operation.output).type == input.type, "outputs of another type");
+  source.scheme = operation.scheme;
+  source.data = weights.data;
+  source.n = extent(weights, dimension);
+  source.k = value_count(weights) / source.n;
+  take_bias(graph, input_of(node, 2), operation, source);
+  take_quantization(graph, weights, dimension, operation, source);
+}
+
+/// That the input has now; 0 where it is not known or does not fit yet.
+size_t rows_of(const Operation& operation, const Tensor& input, size_t k) {
+  const size_t values = value_count(input);
+  if (!operation.window) return values % k == 0 ? values / k : 0;
+  return rank(input) == 4 ? extent(input, 1) * extent(input, 2) : 0;
+}
+
+void pack_weights(const Graph& graph, Operation& operation, WeightSource& source) {
+  source.rows = rows_of(operation, graph.tensor(operation.input), source.k);
+  operation.weights = find_weights(source);
+  require(operation.weights != nullptr, "no kernels that would be faster");
+}
+
+// ---- nodes ----
+
+Operation fully_connected(const Graph& graph, const Node& node, WeightSource source) {
+  const auto& options = *static_cast<const FullyConnectedOptions*>(node.builtin);
+  Operation operation;
+  operation.activation = known_activation(options.activation);
+  operation.keeps_dimensions = options.keeps_dimensions;
+  require(options.weights_format == 0, "shuffled weights");
+  take_operands(graph, node, 0, operation, source);
+  require(rank(constant_weights(graph, node.inputs->data[1])) == 2, "weights that are no matrix");
+  pack_weights(graph, operation, source);
+  return operation;
+}
+
+Operation convolution(const Graph& graph, const Node& node, WeightSource source) {
+  Operation operation;
+  const Tensor& weights = constant_weights(graph, input_of(node, 1));
+  require(rank(weights) == 4, "weights that are no images");
+  operation.window = {extent(weights, 1), extent(weights, 2),
+                      *static_cast<const ConvolutionOptions*>(node.builtin)};
+  const ConvolutionOptions& options = operation.window->options;
+  operation.activation = known_activation(options.activation);
+  require(options.padding == padding_same || options.padding == padding_valid, "another padding");
+  require(options.stride_width > 0 && options.stride_height > 0 && options.dilation_width > 0 &&
+              options.dilation_height > 0,
+          "a step of 0");
+  take_operands(graph, node, 0, operation, source);
+  require(operation.scheme->weights != type_i4, "convolutions by codes of 4 bits");
+  const Tensor& input = graph.tensor(operation.input);
+  require(rank(input) == 4 && extent(input, 3) == extent(weights, 3), "groups");
+  if (!is_plain(*operation.window)) source.taps = extent(weights, 1) * extent(weights, 2);
+  pack_weights(graph, operation, source);
+  return operation;
+}
+
+/// By one constant matrix: fully connected, but for the order of the weights.
+Operation batch_matmul(const Graph& graph, const Node& node, WeightSource source) {
+  const auto& options = *static_cast<const BatchMatMulOptions*>(node.builtin);
+  require(!options.transposes_left, "columns of the input that are rows");
+  const Tensor& weights = constant_weights(graph, input_of(node, 1));
+  const int32_t dimensions = rank(weights);
+  require(dimensions >= 2, "weights that are no matrix");
+  for (int32_t i = 0; i + 2 < dimensions; ++i) {
+    require(extent(weights, i) == 1, "weights that are several matrices");
+  }
+  Operation operation;
+  operation.keeps_dimensions = true;
+  source.order = options.transposes_right ? TW_NXK : TW_KXN;
+  take_operands(graph, node, dimensions - (options.transposes_right ? 2 : 1), operation, source);
+  require(operation.scheme->weights != type_i4, "batches by codes of 4 bits");
+  const int32_t inputs = rank(graph.tensor(operation.input));
+  operation.leading_ones = static_cast<size_t>(std::max(0, dimensions - inputs));
+  pack_weights(graph, operation, source);
+  return operation;
+}
+
+/// True: it is ours.
+bool claim(const Graph& graph, const KnownNode& known, int threads, Claims& claims) {
+  WeightSource source;
+  source.threads = static_cast<size_t>(std::max(1, threads));
+  try {
+    if (known.builtin == builtin_fully_connected) {
+      claims.operations.emplace(known.index, fully_connected(graph, *known.node, source));
+    } else if (known.builtin == builtin_conv_2d) {
+      claims.operations.emplace(known.index, convolution(graph, *known.node, source));
+    } else if (known.builtin == builtin_batch_matmul) {
+      claims.operations.emplace(known.index, batch_matmul(graph, *known.node, source));
+    }
+  } catch (const Refused& refused) {
+    if (is_set("TILEWRIGHT_LOG", "1")) {
+      message("node {} is left to the runtime: {}", known.index, refused.what());
+    }
+  }
+  return claims.operations.contains(known.index);
+}
+
+/// Tensors whose values somebody needs, as we leave some nodes to the host.
+std::set<int32_t> read_tensors(const Graph& graph, const Claims& claims) {
+  std::set<int32_t> read;
+  for (const KnownNode& known : graph.nodes) {
+    const auto ours = claims.operations.find(known.index);
+    if (ours == claims.operations.end()) {
+      read.insert(known.node->inputs->data, known.node->inputs->data + known.node->inputs->size);
+    } else {
+      read.insert({ours->second.input, ours->second.bias});
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+Claims claim_nodes(Context& context, int threads) {
+  const Graph graph = read_graph(context);
+  Claims claims;
+  std::set<int32_t> ours;  // tensors
+  for (const KnownNode& known : graph.nodes) {
+    if (!claim(graph, known, threads, claims)) continue;
+    ours.insert(known.node->inputs->data, known.node->inputs->data + known.node->inputs->size);
+  }
+  const std::set<int32_t> read = read_tensors(graph, claims);
+  for (const auto& [tensor, halves] : graph.halves) {
+    if (ours.contains(tensor) && !read.contains(tensor)) claims.dequantized.push_back(halves.node);
+  }
+  return claims;
+}
+
+}  // namespace tw::litert

@@ -1,0 +1,131 @@
+#include "integrations/litert/convolution.h"
+
+#include <algorithm>
+
+#include "integrations/litert/tensors.h"
+#include "tilewright/convolution.h"
+#include "tilewright/tilewright.hpp"
+
+namespace tw::litert {
+
+namespace {
+
+/// In one direction.
+struct Extent {
+  size_t outputs, before, after;  ///< padding
+};
+
+Extent extent_of(PaddingType padding, size_t input, size_t kernel, int32_t stride_given,
+                 int32_t dilation) {
+  const auto stride = static_cast<size_t>(stride_given);
+  const size_t reach = (kernel - 1) * static_cast<size_t>(dilation) + 1;
+  if (padding == padding_valid) {
+    if (input < reach) throw Refused("an input that is smaller than the kernel");
+    return {(input - reach) / stride + 1, 0, 0};
+  }
+  const size_t outputs = (input + stride - 1) / stride;
+  const size_t needed = (outputs - 1) * stride + reach;
+  const size_t more = needed > input ? needed - input : 0;
+  return {outputs, more / 2, more - more / 2};  // an odd one is at the end
+}
+
+Extent lines_of(const Window& window, const Tensor& input) {
+  const ConvolutionOptions& its = window.options;
+  return extent_of(its.padding, extent(input, 1), window.height, its.stride_height,
+                   its.dilation_height);
+}
+
+Extent columns_of(const Window& window, const Tensor& input) {
+  const ConvolutionOptions& its = window.options;
+  return extent_of(its.padding, extent(input, 2), window.width, its.stride_width,
+                   its.dilation_width);
+}
+
+/// Codes for a quantized image are of one scale, those for the padding are zero points.
+struct Image {
+  const void* pixels;
+  size_t bytes_of_value;
+  int32_t zero_point;
+};
+
+tw_convolution convolution_of(const Window& window, const Tensor& input, size_t pixel_bytes) {
+  const Extent lines = lines_of(window, input), columns = columns_of(window, input);
+  auto made = tilewright::sized<tw_convolution>();
+  made.height = extent(input, 1);
+  made.width = extent(input, 2);
+  made.pixel_bytes = pixel_bytes;
+  made.kernel_height = window.height;
+  made.kernel_width = window.width;
+  made.stride_height = static_cast<size_t>(window.options.stride_height);
+  made.stride_width = static_cast<size_t>(window.options.stride_width);
+  made.dilation_height = static_cast<size_t>(window.options.dilation_height);
+  made.dilation_width = static_cast<size_t>(window.options.dilation_width);
+  made.top = lines.before;
+  made.bottom = lines.after;
+  made.left = columns.before;
+  made.right = columns.after;
+  return made;
+}
+
+/// Each image by itself: their rows are in one table, an image's size further.
+void run_images(const Window& window, const Tensor& input, const Image& image, Product& product,
+                int threads, Scratch& scratch) {
+  const size_t pixel_bytes = extent(input, 3) * image.bytes_of_value;
+  const size_t image_bytes = extent(input, 1) * extent(input, 2) * pixel_bytes;
+  const tw_convolution convolution = convolution_of(window, input, pixel_bytes);
+  auto part = tilewright::sized<tw_convolution_outputs>();
+  tilewright::check(tw_convolution_part(&convolution, 0, &part));
+  product.args.m = part.lines * part.columns;
+  product.args.dst_bytes = product.args.m * product.args.dst_stride;
+  std::vector<const void*> rows(product.args.m * part.taps);
+  const std::vector<int8_t> pad(pixel_bytes, static_cast<int8_t>(image.zero_point));
+  tilewright::check(
+      tw_convolution_rows(&convolution, 0, image.pixels, pad.data(), 1, rows.data(), rows.size()));
+  auto indirect = tilewright::sized<tw_indirect>();
+  indirect.rows = rows.data();
+  indirect.row_count = rows.size();
+  indirect.tile = 1;
+  indirect.pad = pad.data();
+  product.lhs.indirect = &indirect;
+  for (size_t i = 0; i < extent(input, 0); ++i) {
+    run_product(product, threads, scratch);
+    indirect.offset += image_bytes;
+    product.args.dst = static_cast<uint8_t*>(product.args.dst) + product.args.dst_bytes;
+  }
+}
+
+}  // namespace
+
+bool is_plain(const Window& window) {
+  return window.height == 1 && window.width == 1 && window.options.stride_height == 1 &&
+         window.options.stride_width == 1;
+}
+
+std::vector<int32_t> convolved_shape(const Operation& operation, const Tensor& input) {
+  const Window& window = *operation.window;
+  const size_t channels = operation.weights->k / (window.height * window.width);
+  if (rank(input) != 4 || extent(input, 3) != channels)
+    throw Refused("an input that is no images of as many channels as the weights");
+  return {input.dims->data[0], static_cast<int32_t>(lines_of(window, input).outputs),
+          static_cast<int32_t>(columns_of(window, input).outputs),
+          static_cast<int32_t>(operation.weights->n)};
+}
+
+void run_convolution(const Operation& operation, const Tensor& input, const void* pixels,
+                     Product& product, int threads, Scratch& scratch) {
+  const bool has_codes = operation.scheme->input == type_i8;
+  const Image image = {pixels, has_codes ? 1 : sizeof(float),
+                       has_codes ? whole_quantization(input).value().zero_point : 0};
+  if (!is_plain(*operation.window)) {
+    run_images(*operation.window, input, image, product, threads, scratch);
+    return;
+  }
+  product.args.m = extent(input, 0) * extent(input, 1) * extent(input, 2);
+  product.args.dst_bytes = product.args.m * product.args.dst_stride;
+  product.lhs.data = pixels;
+  product.lhs.stride = operation.weights->k * image.bytes_of_value;
+  product.lhs.data_bytes = product.args.m * product.lhs.stride;
+  run_product(product, threads, scratch);
+}
+
+}  // namespace tw::litert

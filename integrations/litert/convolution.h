@@ -1,0 +1,18 @@
+// Convolutions: products whose rows are the pixels that the kernel lies on.
+#pragma once
+
+#include "integrations/litert/operation.h"
+
+namespace tw::litert {
+
+/// Whether a row of the product is an input pixel as it lies.
+bool is_plain(const Window& window);
+
+/// Throws Refused for an input that the weights do not fit.
+std::vector<int32_t> convolved_shape(const Operation& operation, const Tensor& input);
+
+/// `product` has everything but its rows, whose number and the outputs' size are set here.
+void run_convolution(const Operation& operation, const Tensor& input, const void* pixels,
+                     Product& product, int threads, Scratch& scratch);
+
+}  // namespace tw::litert

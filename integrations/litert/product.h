@@ -1,0 +1,32 @@
+// Rows of activations times packed weights, in parallel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "integrations/litert/weights.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::litert {
+
+/// Grows to what the largest product needs.
+class Scratch {
+ public:
+  uint8_t* of(size_t bytes);
+
+ private:
+  std::unique_ptr<uint8_t, Weights::FreeMemory> memory_;
+  size_t bytes_ = 0;
+};
+
+/// `lhs` and `args` as the run time wants them, but for packed operands and scratch memory.
+struct Product {
+  const Weights& weights;
+  tw_lhs_source lhs;
+  tw_run_args args;
+};
+
+/// Throws tilewright::Error or std::bad_alloc.
+void run_product(const Product& product, int threads, Scratch& scratch);
+
+}  // namespace tw::litert

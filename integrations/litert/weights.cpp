@@ -1,0 +1,169 @@
+#include "integrations/litert/weights.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "integrations/common/message.h"
+#include "integrations/common/this_device.h"
+#include "integrations/litert/threads.h"
+#include "tilewright/tilewright.hpp"
+
+namespace tw::litert {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+constexpr Scheme kSchemes[] = {
+    {type_f32, type_f32, "matmul_clamp_f32_f32_f32p"},
+    {type_f32, type_f16, "matmul_clamp_f32_f32_f16p"},
+    {type_f32, type_i8, "matmul_clamp_f32_qai8dxp_qsi8cxp"},
+    {type_f32, type_i4, "matmul_clamp_f32_qai8dxp_qsi4cxp"},
+    {type_i8, type_i8, "matmul_clamp_qai8_qai8p_qsi8cxp"},
+    {type_i8, type_i4, "matmul_clamp_qai8_qai8p_qsi4cxp"},
+};
+
+void log_failure(const WeightSource& source) {
+  if (!is_set("TILEWRIGHT_LOG", "1")) return;
+  message("{} x {}, {}: {}; left to the runtime", source.n, source.k, source.scheme->family,
+          tw_error_message());
+}
+
+bool make_plan(const WeightSource& source, Weights& made) {
+  const tw_mix mix = {source.rows, 1};
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = source.scheme->family;
+  matmul.n = source.n;
+  matmul.k = source.k;
+  matmul.taps = source.taps;
+  matmul.threads = source.threads;
+  if (source.rows != 0) {
+    matmul.mix = &mix;
+    matmul.mix_count = 1;
+  }
+  if (has_codes_out(*source.scheme)) matmul.lhs_type = matmul.dst_type = TW_S8;
+  tw_plan* plan = nullptr;
+  const tw_status status = tw_plan_create(&this_device(), &matmul, &plan);
+  made.plan.reset(plan);
+  return status == TW_OK;
+}
+
+/// Whole kernels of C for any CPU are no match for the host's own.
+bool is_portable(const tw_plan* plan, size_t m) {
+  tw_segment segments[TW_MAX_SEGMENTS];
+  size_t count = 0;
+  tw_plan_segments(plan, m, segments, &count);
+  return std::any_of(segments, segments + count,
+                     [](const tw_segment& segment) { return segment.kernel->features == 0; });
+}
+
+bool is_worth_it(const WeightSource& source, const tw_plan* plan) {
+  constexpr size_t kMany = 128;
+  if (is_set("TILEWRIGHT_LITERT_TEST", "1")) return true;
+  return !is_portable(plan, 1) && !is_portable(plan, std::max(source.rows, kMany));
+}
+
+size_t source_stride(const WeightSource& source) {
+  const size_t values = source.order == TW_NXK ? source.k : source.n;
+  switch (source.scheme->weights) {
+    case type_f32:
+      return values * 4;
+    case type_f16:
+      return values * 2;
+    case type_i4:
+      return (values + 1) / 2;
+    default:
+      return values;
+  }
+}
+
+/// TW_NXK: nibbles one after the other, of which each row now begins with a byte.
+std::vector<uint8_t> rows_of_nibbles(const WeightSource& source) {
+  const size_t stride = source_stride(source);
+  const auto* from = static_cast<const uint8_t*>(source.data);
+  std::vector<uint8_t> rows(source.n * stride);
+  for (size_t i = 0; i < source.n * source.k; ++i) {
+    const uint32_t code = from[i / 2] >> (i % 2 * 4) & 15U;
+    uint8_t& to = rows[i / source.k * stride + i % source.k / 2];
+    to = static_cast<uint8_t>(to | code << (i % source.k % 2 * 4));
+  }
+  return rows;
+}
+
+void pack(const WeightSource& source, Weights& made) {
+  std::vector<uint8_t> rows;
+  const bool has_loose_rows = source.scheme->weights == type_i4 && source.k % 2 != 0;
+  if (has_loose_rows) rows = rows_of_nibbles(source);
+  auto from = tilewright::sized<tw_rhs_source>();
+  from.order = source.order;
+  from.data = has_loose_rows ? rows.data() : source.data;
+  from.stride = source_stride(source);
+  from.data_bytes = from.stride * (source.order == TW_NXK ? source.n : source.k);
+  from.scales = source.scales.empty() ? nullptr : source.scales.data();
+  from.scale_count = source.scales.size();
+  from.bias = source.bias;
+  from.bias_count = source.bias == nullptr ? 0 : source.n;
+  from.lhs_zero_point = source.lhs_zero_point;
+  from.lhs_scale = source.lhs_scale;
+  from.dst_scale = source.dst_scale;
+  tilewright::FirstFailure failure;
+  for_slices(
+      static_cast<int>(source.threads), tilewright::rhs_slices(made.plan.get()),
+      [&](size_t slice, size_t) {
+        failure.note(tw_pack_rhs(made.plan.get(), &from, made.packed.get(), made.bytes, slice));
+      });
+  failure.check();
+}
+
+std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
+  auto made = std::make_shared<Weights>();
+  made->n = source.n;
+  made->k = source.k;
+  if (!make_plan(source, *made)) {
+    log_failure(source);
+    return nullptr;
+  }
+  if (!is_worth_it(source, made->plan.get())) return nullptr;
+  made->bytes = tw_rhs_bytes(made->plan.get());
+  const size_t rounded = (made->bytes + kAlignment - 1) / kAlignment * kAlignment;
+  made->packed.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
+  if (made->packed == nullptr) throw std::bad_alloc();
+  try {
+    pack(source, *made);
+  } catch (const tilewright::Error&) {  // as of a bias with which sums could leave i32
+    log_failure(source);
+    return nullptr;
+  }
+  return made;
+}
+
+}  // namespace
+
+void Weights::FreeMemory::operator()(uint8_t* memory) const {
+  std::free(memory);
+}
+
+const Scheme* find_scheme(Type input, Type weights) {
+  const auto* found = std::find_if(
+      std::begin(kSchemes), std::end(kSchemes),
+      [&](const Scheme& scheme) { return scheme.input == input && scheme.weights == weights; });
+  return found == std::end(kSchemes) ? nullptr : found;
+}
+
+std::shared_ptr<const Weights> find_weights(const WeightSource& source) {
+  static std::mutex mutex;
+  static std::map<WeightSource, std::weak_ptr<const Weights>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+  if (std::shared_ptr<const Weights> found = known[source].lock()) return found;
+  std::shared_ptr<const Weights> made = make_weights(source);
+  known[source] = made;
+  return made;
+}
+
+}  // namespace tw::litert

@@ -1,0 +1,60 @@
+// Weights packed for our kernels: once, and shared by all interpreters of a model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "integrations/litert/litert_abi.h"
+#include "tilewright/tilewright.h"
+
+namespace tw::litert {
+
+/// Types of activations, weights and outputs that we have kernels for.
+struct Scheme {
+  Type input, weights;
+  const char* family;
+};
+const Scheme* find_scheme(Type input, Type weights);  ///< null: none
+
+/// Outputs have the type of the input.
+inline bool has_codes_out(const Scheme& scheme) {
+  return scheme.input == type_i8;
+}
+
+/// All that packed weights hang on. Constants of a model stay where they are as long as one of its
+/// interpreters does, and so longer than what is packed for it.
+struct WeightSource {
+  const Scheme* scheme = nullptr;
+  const void* data = nullptr;
+  tw_rhs_order order = TW_NXK;  ///< n rows of k values; TW_KXN: k rows of n
+  size_t n = 0, k = 0;
+  size_t taps = 0;            ///< as tw_matmul has them
+  size_t rows = 0;            ///< of activations that they are meant for; 0: unknown
+  size_t threads = 1;         ///< likewise
+  std::vector<float> scales;  ///< of rows; floats: none
+  /// Codes out: what is packed with the weights.
+  const void* bias = nullptr;
+  int32_t lhs_zero_point = 0;
+  float lhs_scale = 0, dst_scale = 0;
+
+  auto operator<=>(const WeightSource& other) const = default;
+};
+
+struct Weights {
+  struct FreePlan {
+    void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
+  };
+  struct FreeMemory {
+    void operator()(uint8_t* memory) const;
+  };
+  std::unique_ptr<tw_plan, FreePlan> plan;
+  std::unique_ptr<uint8_t, FreeMemory> packed;
+  size_t bytes = 0;
+  size_t n = 0, k = 0;
+};
+
+/// Null where our kernels cannot serve them here, or would not be faster than the host's own.
+std::shared_ptr<const Weights> find_weights(const WeightSource& source);
+
+}  // namespace tw::litert

@@ -1,0 +1,44 @@
+// Models of one layer.
+#pragma once
+
+#include <vector>
+
+#include "litert/models/layer.h"
+#include "litert/models/model.h"
+
+namespace tw::litert {
+
+/// Weights, and a bias, of 16 bits are made floats by nodes of their own, as converters write them.
+struct MatrixShape {
+  std::vector<int32_t> input;
+  size_t n;
+  bool keeps_dimensions = false;
+};
+size_t rows_of(const MatrixShape& shape);
+Model fully_connected_model(const Layer& layer, const MatrixShape& shape);
+
+/// By one constant matrix: k rows of n, or as many of k where it `transposes`.
+struct BatchShape {
+  std::vector<int32_t> left;
+  size_t n;
+  size_t leading_ones = 0;  ///< dimensions of the matrix
+  bool transposes = false;
+};
+Model batch_matmul_model(const Layer& layer, const BatchShape& shape);
+
+struct Image {
+  int32_t count, height, width, channels;
+};
+struct ImageShape {
+  Image image;
+  int32_t kernel_height, kernel_width;
+  size_t outputs;
+  PaddingType padding = padding_same;
+  int32_t stride = 1, dilation = 1;
+};
+Model convolution_model(const Layer& layer, const ImageShape& shape);
+/// The pixels that the kernel lies on, of each output.
+std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double>& inputs,
+                               double padding);
+
+}  // namespace tw::litert

@@ -1,0 +1,48 @@
+// Models for TensorFlow Lite, made of random weights.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "integrations/litert/litert_abi.h"
+
+namespace tw::litert {
+
+enum : int32_t { builtin_relu = 19 };
+
+struct ModelTensor {
+  Type type = type_f32;
+  std::vector<int32_t> shape;
+  std::vector<uint8_t> data = {};  ///< constants
+  std::vector<float> scales = {};  ///< codes
+  std::vector<int64_t> zero_points = {};
+  int32_t quantized_dimension = 0;
+  bool is_sparse = false;
+};
+
+struct ModelNode {
+  int32_t builtin = 0;
+  int32_t version = 1;
+  std::vector<int32_t> inputs, outputs;
+  std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, BatchMatMulOptions>
+      options = {};
+};
+
+struct Model {
+  std::vector<ModelTensor> tensors;
+  std::vector<int32_t> inputs, outputs;
+  std::vector<ModelNode> nodes;
+};
+
+std::vector<uint8_t> file_of(const Model& model);
+
+ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output,
+                               Activation activation = activation_none,
+                               bool keeps_dimensions = false);
+ModelNode dequantize_node(int32_t input, int32_t output);
+ModelNode batch_matmul_node(int32_t left, int32_t right, int32_t output, bool transposes_right);
+ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
+                           const ConvolutionOptions& options);
+
+}  // namespace tw::litert
