@@ -8,7 +8,7 @@
 //          | 64svl x k bits of codes | 8svl i32 x zeros | 8svl f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3e49d25c2559d1d4)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (31e2359d7797fe8d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (ac3d7888920279b3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

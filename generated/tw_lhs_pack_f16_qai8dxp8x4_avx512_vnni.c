@@ -11,7 +11,7 @@
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (3e49d25c2559d1d4)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (31e2359d7797fe8d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (ac3d7888920279b3)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -48,13 +48,15 @@ std::string read(const fs::path& file) {
   return text.str();
 }
 
-/// The C that is shipped, with its headers: a step of its own compares it with what is generated.
+/// The C of kernels that is shipped, with its headers: a step of its own compares it with what is
+/// generated.
 std::vector<TreeFile> shipped_c() {
   std::vector<TreeFile> files;
   for (const fs::path& root : {kSource / "generated", kSource / "runtime/include"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
       const std::string type = entry.path().extension().string();
       if (type != ".c" && type != ".h") continue;
+      if (entry.path().lexically_relative(root).begin()->string() == "kleidiai") continue;  // below
       files.push_back({entry.path().lexically_relative(root).string(), read(entry.path())});
     }
   }
@@ -148,6 +150,31 @@ TEST(Compile, EveryCallWithoutFlags) {
   EXPECT_GT(some.size(), 20U);
   EXPECT_LT(some.size(), all.size());
   compile_without_flags(some, " -I.");
+}
+
+/// Files of clients' names, each by itself: they have functions of the same names.
+TEST(Compile, ClientsNamesWithoutFlags) {
+  const std::string made = kSource / "generated/kleidiai", ours = kSource / "integrations/kleidiai";
+  std::vector<TreeFile> all;
+  for (const std::string& folder : {ours + "/src", made + "/src"}) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".c") all.push_back({entry.path(), read(entry.path())});
+    }
+  }
+  std::string names;
+  for (const TreeFile& file : with_new_calls(all)) names += " " + file.path;
+  std::string headers;
+  for (const std::string& folder :
+       {kSource.string() + "/generated", kSource.string() + "/runtime/include", made + "/include",
+        ours + "/include", ours + "/src"}) {
+    headers += " -I" + folder;
+  }
+  for (const std::string& compiler : compilers()) {
+    if (compiler.find("-x c++") != std::string::npos) continue;  // C of a library of ours
+    const Ran ran = run_command("echo" + names + " | xargs -n 1 -P 2 " + compiler +
+                                " -Wall -Wextra -Werror" + headers + " -c -o /dev/null");
+    EXPECT_EQ(ran.status, 0) << compiler << "\n" << ran.output.substr(0, 4000);
+  }
 }
 
 /// `scripts/test --long`.

@@ -20,7 +20,7 @@ static inline nibbles nibbles_of(const tw_pack_args* args, int kxn) {
                    args->rows,
                    args->k,
                    kxn,
-                   args->flags & TW_PACK_UNSIGNED_NIBBLES ? 8 : 0};
+                   (uint8_t)(args->flags & TW_PACK_UNSIGNED_NIBBLES ? 8 : 0)};
 }
 
 // The column whose codes stand at `column`: beyond the last one that again, or where a byte has two

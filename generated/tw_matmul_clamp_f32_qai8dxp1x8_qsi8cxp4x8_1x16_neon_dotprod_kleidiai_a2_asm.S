@@ -6,91 +6,64 @@
 //     | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 // rhs i8 n4 kr8 k%32 edge=last [data|sums:i32*1|scales:f32|bias:f32] (8d99e0622883f7e8)
 //     | 32 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
-// tile 1 x 16: needs 17 vector registers on neon_dotprod (8 accumulators + 9 operands), 32 exist
+// tile 1 x 16: needs 25 vector registers on neon_dotprod (16 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (31e2359d7797fe8d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (ac3d7888920279b3)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
-//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 raw_0 ...  v1 raw_1  v2 raw_0  v3 raw_1
-//  v4 raw_2  v5 raw_3  v6 raw_2  v7 raw_3  v8 raw_4  v9 raw_5  v10 raw_4  v11 raw_5  v12 raw_6
-//  v13 raw_7  v14 raw_6  v15 raw_7  v16 acc_0_0  v17 acc_0_1  v18 acc_0_2  v19 acc_0_3  v20 acc_0_4
-//  v21 acc_0_5  v22 acc_0_6  v23 acc_0_7  v24 a_0
+//  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 acc0_0_0 ...  v1 acc0_0_1 ...
+//  v2 acc0_0_2 ...  v3 acc0_0_3 ...  v4 acc0_0_4 ...  v5 acc0_0_5 ...  v6 acc0_0_6 ...
+//  v7 acc0_0_7 ...  v8 a_0  v16 acc1_0_0 ...  v17 acc1_0_1 ...  v18 acc1_0_2 ...  v19 acc1_0_3 ...
+//  v20 acc1_0_4 ...  v21 acc1_0_5 ...  v22 acc1_0_6 ...  v23 acc1_0_7 ...  v24 raw_1  v25 raw_0
+//  v26 raw_3  v27 raw_2  v28 raw_5  v29 raw_4  v30 raw_7  v31 raw_6
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm
-  .type tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm, %function
-tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm:
+  .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm
+  .type tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm, %function
+tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm
-_tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm:
+  .globl _tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm
+_tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm
-  .def tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm
+  .globl tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm:
+tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #80
-  .cfi_def_cfa_offset 80
+  sub sp, sp, #16
+  .cfi_def_cfa_offset 16
   str x19, [sp, #0]
-  .cfi_offset x19, -80
+  .cfi_offset x19, -16
   str d8, [sp, #8]
-  .cfi_offset d8, -72
-  str d9, [sp, #16]
-  .cfi_offset d9, -64
-  str d10, [sp, #24]
-  .cfi_offset d10, -56
-  str d11, [sp, #32]
-  .cfi_offset d11, -48
-  str d12, [sp, #40]
-  .cfi_offset d12, -40
-  str d13, [sp, #48]
-  .cfi_offset d13, -32
-  str d14, [sp, #56]
-  .cfi_offset d14, -24
-  str d15, [sp, #64]
-  .cfi_offset d15, -16
+  .cfi_offset d8, -8
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm
   hint #34
   .seh_nop
-  sub sp, sp, #80
-  .seh_stackalloc 80
+  sub sp, sp, #16
+  .seh_stackalloc 16
   str x19, [sp, #0]
   .seh_save_reg x19, 0
   str d8, [sp, #8]
   .seh_save_freg d8, 8
-  str d9, [sp, #16]
-  .seh_save_freg d9, 16
-  str d10, [sp, #24]
-  .seh_save_freg d10, 24
-  str d11, [sp, #32]
-  .seh_save_freg d11, 32
-  str d12, [sp, #40]
-  .seh_save_freg d12, 40
-  str d13, [sp, #48]
-  .seh_save_freg d13, 48
-  str d14, [sp, #56]
-  .seh_save_freg d14, 56
-  str d15, [sp, #64]
-  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -129,14 +102,22 @@ L(m):
   add x9, x12, x9
   cmp x13, #0                                            // rhs_3
   csel x9, x12, x9, eq
-  movi v16.2d, #0                                        // acc_0_0
-  movi v17.2d, #0                                        // acc_0_1
-  movi v18.2d, #0                                        // acc_0_2
-  movi v19.2d, #0                                        // acc_0_3
-  movi v20.2d, #0                                        // acc_0_4
-  movi v21.2d, #0                                        // acc_0_5
-  movi v22.2d, #0                                        // acc_0_6
-  movi v23.2d, #0                                        // acc_0_7
+  movi v0.2d, #0                                         // acc0_0_0
+  movi v1.2d, #0                                         // acc0_0_1
+  movi v2.2d, #0                                         // acc0_0_2
+  movi v3.2d, #0                                         // acc0_0_3
+  movi v4.2d, #0                                         // acc0_0_4
+  movi v5.2d, #0                                         // acc0_0_5
+  movi v6.2d, #0                                         // acc0_0_6
+  movi v7.2d, #0                                         // acc0_0_7
+  movi v16.2d, #0                                        // acc1_0_0
+  movi v17.2d, #0                                        // acc1_0_1
+  movi v18.2d, #0                                        // acc1_0_2
+  movi v19.2d, #0                                        // acc1_0_3
+  movi v20.2d, #0                                        // acc1_0_4
+  movi v21.2d, #0                                        // acc1_0_5
+  movi v22.2d, #0                                        // acc1_0_6
+  movi v23.2d, #0                                        // acc1_0_7
   lsr x13, x10, #5                                       // k_steps
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
@@ -148,57 +129,82 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // raw_0, raw_1, raw_0, raw_1, rhs_panel
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_2, raw_3, raw_2, raw_3, rhs_1
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_4, raw_5, raw_4, raw_5, rhs_2
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_6, raw_7, raw_6, raw_7, rhs_3
-  ld1r {v24.2d}, [x14], #8                               // a_0, lhs_panel
-  sdot v16.4s, v0.16b, v24.16b                           // acc_0_0
-  sdot v17.4s, v1.16b, v24.16b                           // acc_0_1
-  sdot v18.4s, v4.16b, v24.16b                           // acc_0_2
-  sdot v19.4s, v5.16b, v24.16b                           // acc_0_3
-  sdot v20.4s, v8.16b, v24.16b                           // acc_0_4
-  sdot v21.4s, v9.16b, v24.16b                           // acc_0_5
-  sdot v22.4s, v12.16b, v24.16b                          // acc_0_6
-  sdot v23.4s, v13.16b, v24.16b                          // acc_0_7
-  ld1r {v0.2d}, [x14], #8                                // a_0, lhs_panel
-  sdot v16.4s, v2.16b, v0.16b                            // acc_0_0
-  sdot v17.4s, v3.16b, v0.16b                            // acc_0_1
-  sdot v18.4s, v6.16b, v0.16b                            // acc_0_2
-  sdot v19.4s, v7.16b, v0.16b                            // acc_0_3
-  sdot v20.4s, v10.16b, v0.16b                           // acc_0_4
-  sdot v21.4s, v11.16b, v0.16b                           // acc_0_5
-  sdot v22.4s, v14.16b, v0.16b                           // acc_0_6
-  sdot v23.4s, v15.16b, v0.16b                           // acc_0_7
-  ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // raw_0, raw_1, raw_0, raw_1
-  ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_2, raw_3, raw_2, raw_3
-  ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_4, raw_5, raw_4, raw_5
-  ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_6, raw_7, raw_6, raw_7
-  ld1r {v24.2d}, [x14], #8                               // a_0, lhs_panel
-  sdot v16.4s, v0.16b, v24.16b                           // acc_0_0
-  sdot v17.4s, v1.16b, v24.16b                           // acc_0_1
-  sdot v18.4s, v4.16b, v24.16b                           // acc_0_2
-  sdot v19.4s, v5.16b, v24.16b                           // acc_0_3
-  sdot v20.4s, v8.16b, v24.16b                           // acc_0_4
-  sdot v21.4s, v9.16b, v24.16b                           // acc_0_5
-  sdot v22.4s, v12.16b, v24.16b                          // acc_0_6
-  sdot v23.4s, v13.16b, v24.16b                          // acc_0_7
-  ld1r {v0.2d}, [x14], #8                                // a_0
-  sdot v16.4s, v2.16b, v0.16b                            // acc_0_0
-  sdot v17.4s, v3.16b, v0.16b                            // acc_0_1
-  sdot v18.4s, v6.16b, v0.16b                            // acc_0_2
-  sdot v19.4s, v7.16b, v0.16b                            // acc_0_3
-  sdot v20.4s, v10.16b, v0.16b                           // acc_0_4
-  sdot v21.4s, v11.16b, v0.16b                           // acc_0_5
-  sdot v22.4s, v14.16b, v0.16b                           // acc_0_6
-  sdot v23.4s, v15.16b, v0.16b                           // acc_0_7
+  ldp q25, q24, [x15, #0]                                // raw_0, raw_1
+  ldp q27, q26, [x16, #0]                                // raw_2, raw_3
+  ldp q29, q28, [x17, #0]                                // raw_4, raw_5
+  ldp q31, q30, [x19, #0]                                // raw_6, raw_7
+  ldr d8, [x14, #0]                                      // a_0
+  dup v8.2d, v8.d[0]
+  sdot v0.4s, v25.16b, v8.16b                            // acc_0_0
+  sdot v1.4s, v24.16b, v8.16b                            // acc_0_1
+  sdot v2.4s, v27.16b, v8.16b                            // acc_0_2
+  sdot v3.4s, v26.16b, v8.16b                            // acc_0_3
+  sdot v4.4s, v29.16b, v8.16b                            // acc_0_4
+  sdot v5.4s, v28.16b, v8.16b                            // acc_0_5
+  sdot v6.4s, v31.16b, v8.16b                            // acc_0_6
+  sdot v7.4s, v30.16b, v8.16b                            // acc_0_7
+  ldp q25, q24, [x15, #32]                               // raw_0, raw_1
+  ldp q27, q26, [x16, #32]                               // raw_2, raw_3
+  ldp q29, q28, [x17, #32]                               // raw_4, raw_5
+  ldp q31, q30, [x19, #32]                               // raw_6, raw_7
+  ldr d8, [x14, #8]                                      // a_0
+  dup v8.2d, v8.d[0]
+  sdot v16.4s, v25.16b, v8.16b                           // acc_0_0
+  sdot v17.4s, v24.16b, v8.16b                           // acc_0_1
+  sdot v18.4s, v27.16b, v8.16b                           // acc_0_2
+  sdot v19.4s, v26.16b, v8.16b                           // acc_0_3
+  sdot v20.4s, v29.16b, v8.16b                           // acc_0_4
+  sdot v21.4s, v28.16b, v8.16b                           // acc_0_5
+  sdot v22.4s, v31.16b, v8.16b                           // acc_0_6
+  sdot v23.4s, v30.16b, v8.16b                           // acc_0_7
+  ldp q25, q24, [x15, #64]                               // raw_0, raw_1
+  ldp q27, q26, [x16, #64]                               // raw_2, raw_3
+  ldp q29, q28, [x17, #64]                               // raw_4, raw_5
+  ldp q31, q30, [x19, #64]                               // raw_6, raw_7
+  ldr d8, [x14, #16]                                     // a_0
+  dup v8.2d, v8.d[0]
+  sdot v0.4s, v25.16b, v8.16b                            // acc_0_0
+  sdot v1.4s, v24.16b, v8.16b                            // acc_0_1
+  sdot v2.4s, v27.16b, v8.16b                            // acc_0_2
+  sdot v3.4s, v26.16b, v8.16b                            // acc_0_3
+  sdot v4.4s, v29.16b, v8.16b                            // acc_0_4
+  sdot v5.4s, v28.16b, v8.16b                            // acc_0_5
+  sdot v6.4s, v31.16b, v8.16b                            // acc_0_6
+  sdot v7.4s, v30.16b, v8.16b                            // acc_0_7
+  ldp q25, q24, [x15, #96]                               // raw_0, raw_1
+  ldp q27, q26, [x16, #96]                               // raw_2, raw_3
+  ldp q29, q28, [x17, #96]                               // raw_4, raw_5
+  ldp q31, q30, [x19, #96]                               // raw_6, raw_7
+  ldr d8, [x14, #24]                                     // a_0
+  dup v8.2d, v8.d[0]
+  sdot v16.4s, v25.16b, v8.16b                           // acc_0_0
+  sdot v17.4s, v24.16b, v8.16b                           // acc_0_1
+  sdot v18.4s, v27.16b, v8.16b                           // acc_0_2
+  sdot v19.4s, v26.16b, v8.16b                           // acc_0_3
+  sdot v20.4s, v29.16b, v8.16b                           // acc_0_4
+  sdot v21.4s, v28.16b, v8.16b                           // acc_0_5
+  sdot v22.4s, v31.16b, v8.16b                           // acc_0_6
+  sdot v23.4s, v30.16b, v8.16b                           // acc_0_7
+  add x14, x14, #32
+  add x15, x15, #128
+  add x16, x16, #128
+  add x17, x17, #128
+  add x19, x19, #128
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  addp v0.4s, v16.4s, v17.4s                             // out
-  addp v1.4s, v18.4s, v19.4s                             // out
-  addp v2.4s, v20.4s, v21.4s                             // out
-  addp v3.4s, v22.4s, v23.4s                             // out
+  add v0.4s, v0.4s, v16.4s                               // sum_0
+  add v1.4s, v1.4s, v17.4s                               // sum_1
+  add v2.4s, v2.4s, v18.4s                               // sum_2
+  add v3.4s, v3.4s, v19.4s                               // sum_3
+  add v4.4s, v4.4s, v20.4s                               // sum_4
+  add v5.4s, v5.4s, v21.4s                               // sum_5
+  add v6.4s, v6.4s, v22.4s                               // sum_6
+  add v7.4s, v7.4s, v23.4s                               // sum_7
+  addp v0.4s, v0.4s, v1.4s                               // out
+  addp v1.4s, v2.4s, v3.4s                               // out
+  addp v2.4s, v4.4s, v5.4s                               // out
+  addp v3.4s, v6.4s, v7.4s                               // out
   mov x13, #4
   mul x13, x10, x13
   add x14, x3, x13                                       // field
@@ -568,14 +574,7 @@ L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
   ldr d8, [sp, #8]
-  ldr d9, [sp, #16]
-  ldr d10, [sp, #24]
-  ldr d11, [sp, #32]
-  ldr d12, [sp, #40]
-  ldr d13, [sp, #48]
-  ldr d14, [sp, #56]
-  ldr d15, [sp, #64]
-  add sp, sp, #80
+  add sp, sp, #16
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -585,28 +584,14 @@ L(n_done):
   .seh_save_reg x19, 0
   ldr d8, [sp, #8]
   .seh_save_freg d8, 8
-  ldr d9, [sp, #16]
-  .seh_save_freg d9, 16
-  ldr d10, [sp, #24]
-  .seh_save_freg d10, 24
-  ldr d11, [sp, #32]
-  .seh_save_freg d11, 32
-  ldr d12, [sp, #40]
-  .seh_save_freg d12, 40
-  ldr d13, [sp, #48]
-  .seh_save_freg d13, 48
-  ldr d14, [sp, #56]
-  .seh_save_freg d14, 56
-  ldr d15, [sp, #64]
-  .seh_save_freg d15, 64
-  add sp, sp, #80
-  .seh_stackalloc 80
+  add sp, sp, #16
+  .seh_stackalloc 16
   .seh_endepilogue
   ret
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm, .-tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_asm
+  .size tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm, .-tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp4x8_1x16_neon_dotprod_kleidiai_a2_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note

@@ -8,7 +8,7 @@
 //     | 32 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 // tile 1 x 16: needs 15 vector registers on neon_dotprod (4 accumulators + 11 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (31e2359d7797fe8d)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (ac3d7888920279b3)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -16,32 +16,33 @@
 //  x7 lhs_panel  x8 m_left  x9 rhs_3  x10 k_padded  x11 rhs_1  x12 rhs_2  x13 k_left  x14 lhs_panel
 //  x15 rhs_panel  x16 rhs_1  x17 rhs_2  x19 rhs_3  v0 raw_0  v1 raw_0  v2 raw_0  v3 raw_0  v4 raw_1
 //  v5 raw_1  v6 raw_1  v7 raw_1  v8 raw_2  v9 raw_2  v10 raw_2  v11 raw_2  v12 raw_3  v13 raw_3
-//  v14 raw_3  v15 raw_3  v16 acc_0_0  v17 acc_0_1  v18 acc_0_2  v19 acc_0_3  v20 a_0  v21 a_0
+//  v14 raw_3  v15 raw_3  v16 acc0_0_0 ...  v17 acc0_0_1 ...  v18 acc0_0_2 ...  v19 acc0_0_3 ...
+//  v20 acc1_0_0 ...  v21 acc1_0_1 ...  v22 acc1_0_2 ...  v23 acc1_0_3 ...  v24 a_0  v25 a_0
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+dotprod
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm
-  .type tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm, %function
-tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm:
+  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm
+  .type tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm, %function
+tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm
-_tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm:
+  .globl _tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm
+_tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm
-  .def tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm
+  .globl tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm
+  .def tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm:
+tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -67,7 +68,7 @@ tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm:
   str d15, [sp, #64]
   .cfi_offset d15, -16
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm
+  .seh_proc tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm
   hint #34
   .seh_nop
   sub sp, sp, #80
@@ -128,10 +129,14 @@ L(m):
   add x9, x12, x9
   cmp x13, #0                                            // rhs_3
   csel x9, x12, x9, eq
-  movi v16.2d, #0                                        // acc_0_0
-  movi v17.2d, #0                                        // acc_0_1
-  movi v18.2d, #0                                        // acc_0_2
-  movi v19.2d, #0                                        // acc_0_3
+  movi v16.2d, #0                                        // acc0_0_0
+  movi v17.2d, #0                                        // acc0_0_1
+  movi v18.2d, #0                                        // acc0_0_2
+  movi v19.2d, #0                                        // acc0_0_3
+  movi v20.2d, #0                                        // acc1_0_0
+  movi v21.2d, #0                                        // acc1_0_1
+  movi v22.2d, #0                                        // acc1_0_2
+  movi v23.2d, #0                                        // acc1_0_3
   lsr x13, x10, #5                                       // k_steps
   mov x14, x7                                            // lhs_panel
   mov x15, x3                                            // rhs_panel
@@ -147,64 +152,68 @@ L(k):
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_1, raw_1, raw_1, raw_1, rhs_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_2, raw_2, raw_2, raw_2, rhs_2
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_3, raw_3, raw_3, raw_3, rhs_3
-  ldp q21, q20, [x14], #32                               // a_0, a_0
-  sdot v16.4s, v0.16b, v21.4b[0]                         // acc_0_0
-  sdot v17.4s, v4.16b, v21.4b[0]                         // acc_0_1
-  sdot v18.4s, v8.16b, v21.4b[0]                         // acc_0_2
-  sdot v19.4s, v12.16b, v21.4b[0]                        // acc_0_3
-  sdot v16.4s, v1.16b, v21.4b[1]                         // acc_0_0
-  sdot v17.4s, v5.16b, v21.4b[1]                         // acc_0_1
-  sdot v18.4s, v9.16b, v21.4b[1]                         // acc_0_2
-  sdot v19.4s, v13.16b, v21.4b[1]                        // acc_0_3
-  sdot v16.4s, v2.16b, v21.4b[2]                         // acc_0_0
-  sdot v17.4s, v6.16b, v21.4b[2]                         // acc_0_1
-  sdot v18.4s, v10.16b, v21.4b[2]                        // acc_0_2
-  sdot v19.4s, v14.16b, v21.4b[2]                        // acc_0_3
-  sdot v16.4s, v3.16b, v21.4b[3]                         // acc_0_0
-  sdot v17.4s, v7.16b, v21.4b[3]                         // acc_0_1
-  sdot v18.4s, v11.16b, v21.4b[3]                        // acc_0_2
-  sdot v19.4s, v15.16b, v21.4b[3]                        // acc_0_3
+  ldp q25, q24, [x14], #32                               // a_0, a_0
+  sdot v16.4s, v0.16b, v25.4b[0]                         // acc_0_0
+  sdot v17.4s, v4.16b, v25.4b[0]                         // acc_0_1
+  sdot v18.4s, v8.16b, v25.4b[0]                         // acc_0_2
+  sdot v19.4s, v12.16b, v25.4b[0]                        // acc_0_3
+  sdot v20.4s, v1.16b, v25.4b[1]                         // acc_0_0
+  sdot v21.4s, v5.16b, v25.4b[1]                         // acc_0_1
+  sdot v22.4s, v9.16b, v25.4b[1]                         // acc_0_2
+  sdot v23.4s, v13.16b, v25.4b[1]                        // acc_0_3
+  sdot v16.4s, v2.16b, v25.4b[2]                         // acc_0_0
+  sdot v17.4s, v6.16b, v25.4b[2]                         // acc_0_1
+  sdot v18.4s, v10.16b, v25.4b[2]                        // acc_0_2
+  sdot v19.4s, v14.16b, v25.4b[2]                        // acc_0_3
+  sdot v20.4s, v3.16b, v25.4b[3]                         // acc_0_0
+  sdot v21.4s, v7.16b, v25.4b[3]                         // acc_0_1
+  sdot v22.4s, v11.16b, v25.4b[3]                        // acc_0_2
+  sdot v23.4s, v15.16b, v25.4b[3]                        // acc_0_3
   ld1 {v0.16b, v1.16b, v2.16b, v3.16b}, [x15], #64       // raw_0, raw_0, raw_0, raw_0
   ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [x16], #64       // raw_1, raw_1, raw_1, raw_1
   ld1 {v8.16b, v9.16b, v10.16b, v11.16b}, [x17], #64     // raw_2, raw_2, raw_2, raw_2
   ld1 {v12.16b, v13.16b, v14.16b, v15.16b}, [x19], #64   // raw_3, raw_3, raw_3, raw_3
-  sdot v16.4s, v0.16b, v20.4b[0]                         // acc_0_0
-  sdot v17.4s, v4.16b, v20.4b[0]                         // acc_0_1
-  sdot v18.4s, v8.16b, v20.4b[0]                         // acc_0_2
-  sdot v19.4s, v12.16b, v20.4b[0]                        // acc_0_3
-  sdot v16.4s, v1.16b, v20.4b[1]                         // acc_0_0
-  sdot v17.4s, v5.16b, v20.4b[1]                         // acc_0_1
-  sdot v18.4s, v9.16b, v20.4b[1]                         // acc_0_2
-  sdot v19.4s, v13.16b, v20.4b[1]                        // acc_0_3
-  sdot v16.4s, v2.16b, v20.4b[2]                         // acc_0_0
-  sdot v17.4s, v6.16b, v20.4b[2]                         // acc_0_1
-  sdot v18.4s, v10.16b, v20.4b[2]                        // acc_0_2
-  sdot v19.4s, v14.16b, v20.4b[2]                        // acc_0_3
-  sdot v16.4s, v3.16b, v20.4b[3]                         // acc_0_0
-  sdot v17.4s, v7.16b, v20.4b[3]                         // acc_0_1
-  sdot v18.4s, v11.16b, v20.4b[3]                        // acc_0_2
-  sdot v19.4s, v15.16b, v20.4b[3]                        // acc_0_3
+  sdot v16.4s, v0.16b, v24.4b[0]                         // acc_0_0
+  sdot v17.4s, v4.16b, v24.4b[0]                         // acc_0_1
+  sdot v18.4s, v8.16b, v24.4b[0]                         // acc_0_2
+  sdot v19.4s, v12.16b, v24.4b[0]                        // acc_0_3
+  sdot v20.4s, v1.16b, v24.4b[1]                         // acc_0_0
+  sdot v21.4s, v5.16b, v24.4b[1]                         // acc_0_1
+  sdot v22.4s, v9.16b, v24.4b[1]                         // acc_0_2
+  sdot v23.4s, v13.16b, v24.4b[1]                        // acc_0_3
+  sdot v16.4s, v2.16b, v24.4b[2]                         // acc_0_0
+  sdot v17.4s, v6.16b, v24.4b[2]                         // acc_0_1
+  sdot v18.4s, v10.16b, v24.4b[2]                        // acc_0_2
+  sdot v19.4s, v14.16b, v24.4b[2]                        // acc_0_3
+  sdot v20.4s, v3.16b, v24.4b[3]                         // acc_0_0
+  sdot v21.4s, v7.16b, v24.4b[3]                         // acc_0_1
+  sdot v22.4s, v11.16b, v24.4b[3]                        // acc_0_2
+  sdot v23.4s, v15.16b, v24.4b[3]                        // acc_0_3
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
+  add v0.4s, v16.4s, v20.4s                              // sum_0
+  add v1.4s, v17.4s, v21.4s                              // sum_1
+  add v2.4s, v18.4s, v22.4s                              // sum_2
+  add v3.4s, v19.4s, v23.4s                              // sum_3
   mov x13, #4
   mul x13, x10, x13
   add x14, x3, x13                                       // field
   add x15, x11, x13                                      // field
   add x16, x12, x13                                      // field
   add x13, x9, x13                                       // field
-  ldr q0, [x14, #0]                                      // colsum_0
-  ldr q1, [x15, #0]                                      // colsum_1
-  ldr q2, [x16, #0]                                      // colsum_2
-  ldr q3, [x13, #0]                                      // colsum_3
+  ldr q4, [x14, #0]                                      // colsum_0
+  ldr q5, [x15, #0]                                      // colsum_1
+  ldr q6, [x16, #0]                                      // colsum_2
+  ldr q7, [x13, #0]                                      // colsum_3
   mov x13, #1
   mul x13, x10, x13
   add x13, x7, x13                                       // field
-  ld1r {v4.4s}, [x13]                                    // zero_0
-  mla v16.4s, v0.4s, v4.4s                               // sum
-  mla v17.4s, v1.4s, v4.4s                               // sum
-  mla v18.4s, v2.4s, v4.4s                               // sum
-  mla v19.4s, v3.4s, v4.4s                               // sum
+  ld1r {v16.4s}, [x13]                                   // zero_0
+  mla v0.4s, v4.4s, v16.4s                               // sum
+  mla v1.4s, v5.4s, v16.4s                               // sum
+  mla v2.4s, v6.4s, v16.4s                               // sum
+  mla v3.4s, v7.4s, v16.4s                               // sum
   mov x13, #4
   mul x13, x10, x13
   add x13, x13, #16
@@ -212,18 +221,18 @@ L(k_done):
   add x15, x11, x13                                      // field
   add x16, x12, x13                                      // field
   add x13, x9, x13                                       // field
-  ldr q0, [x14, #0]                                      // scale_0
-  ldr q1, [x15, #0]                                      // scale_1
-  ldr q2, [x16, #0]                                      // scale_2
-  ldr q3, [x13, #0]                                      // scale_3
+  ldr q4, [x14, #0]                                      // scale_0
+  ldr q5, [x15, #0]                                      // scale_1
+  ldr q6, [x16, #0]                                      // scale_2
+  ldr q7, [x13, #0]                                      // scale_3
   mov x13, #1
   mul x13, x10, x13
   add x13, x13, #4
   add x13, x7, x13                                       // field
   add x14, x0, #8*15                                     // clamp
-  ld1r {v4.4s}, [x14]                                    // min
-  ldr s5, [x14, #4]                                      // max
-  dup v5.4s, v5.s[0]
+  ld1r {v16.4s}, [x14]                                   // min
+  ldr s17, [x14, #4]                                     // max
+  dup v17.4s, v17.s[0]
   mov x14, #16
   mov x15, #4
   mul x10, x10, x15
@@ -253,45 +262,45 @@ L(k_done):
   add x15, x15, #48
   cmp x14, #0                                            // bias
   csel x9, x9, x15, eq
-  ldr q6, [x10, #0]                                      // bias
-  ldr q7, [x11, #0]                                      // bias
+  ldr q18, [x10, #0]                                     // bias
+  ldr q19, [x11, #0]                                     // bias
   ldr q20, [x12, #0]                                     // bias
   ldr q21, [x9, #0]                                      // bias
   ld1r {v22.4s}, [x13]                                   // scale_row_0
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v0.4s, v0.4s, v22.4s                              // scale
-  fmla v6.4s, v16.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v5.4s                              // out_0_0
-  bsl v6.16b, v5.16b, v0.16b
-  str q6, [x6, #0]                                       // out_0_0
+  scvtf v0.4s, v0.4s                                     // real
+  fmul v4.4s, v4.4s, v22.4s                              // scale
+  fmla v18.4s, v0.4s, v4.4s                              // out
+  fcmgt v0.4s, v16.4s, v18.4s                            // out
+  bsl v0.16b, v16.16b, v18.16b
+  fcmgt v4.4s, v0.4s, v17.4s                             // out_0_0
+  bsl v4.16b, v17.16b, v0.16b
+  str q4, [x6, #0]                                       // out_0_0
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v6.4s, v17.4s                                    // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v7.4s, v6.4s, v0.4s                               // out
-  fcmgt v0.4s, v4.4s, v7.4s                              // out
-  bsl v0.16b, v4.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v0.16b
+  scvtf v1.4s, v1.4s                                     // real
+  fmul v0.4s, v5.4s, v0.4s                               // scale
+  fmla v19.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
+  bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #16]                                      // out_0_1
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v1.4s, v18.4s                                    // real
-  fmul v0.4s, v2.4s, v0.4s                               // scale
+  scvtf v1.4s, v2.4s                                     // real
+  fmul v0.4s, v6.4s, v0.4s                               // scale
   fmla v20.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v20.4s                             // out
-  bsl v0.16b, v4.16b, v20.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_2
-  bsl v1.16b, v5.16b, v0.16b
+  fcmgt v0.4s, v16.4s, v20.4s                            // out
+  bsl v0.16b, v16.16b, v20.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_2
+  bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #32]                                      // out_0_2
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v1.4s, v19.4s                                    // real
-  fmul v0.4s, v3.4s, v0.4s                               // scale
+  scvtf v1.4s, v3.4s                                     // real
+  fmul v0.4s, v7.4s, v0.4s                               // scale
   fmla v21.4s, v1.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v21.4s                             // out
-  bsl v0.16b, v4.16b, v21.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_3
-  bsl v1.16b, v5.16b, v0.16b
+  fcmgt v0.4s, v16.4s, v21.4s                            // out
+  bsl v0.16b, v16.16b, v21.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_3
+  bsl v1.16b, v17.16b, v0.16b
   str q1, [x6, #48]                                      // out_0_3
   b L(if_done)
 L(if_else):
@@ -323,22 +332,22 @@ L(if_else):
   csel x15, x15, xzr, hs
   cmp x15, #0
   csel x15, x10, x10, eq
-  ld1r {v6.4s}, [x15]                                    // bias
+  ld1r {v18.4s}, [x15]                                   // bias
   mov x17, #1
   cmp x16, x17
   csel x17, x16, x17, lo
   add x17, x15, x17, lsl #2
-  ld1 {v6.s}[1], [x17]                                   // bias
+  ld1 {v18.s}[1], [x17]                                  // bias
   mov x17, #2
   cmp x16, x17
   csel x17, x16, x17, lo
   add x17, x15, x17, lsl #2
-  ld1 {v6.s}[2], [x17]                                   // bias
+  ld1 {v18.s}[2], [x17]                                  // bias
   mov x17, #3
   cmp x16, x17
   csel x16, x16, x17, lo
   add x15, x15, x16, lsl #2
-  ld1 {v6.s}[3], [x15]                                   // bias
+  ld1 {v18.s}[3], [x15]                                  // bias
   mov x15, #4
   subs x16, x14, x15
   csel x16, x16, xzr, hs
@@ -346,22 +355,22 @@ L(if_else):
   csel x15, x15, xzr, hs
   cmp x15, #0
   csel x11, x10, x11, eq
-  ld1r {v7.4s}, [x11]                                    // bias
+  ld1r {v19.4s}, [x11]                                   // bias
   mov x15, #1
   cmp x16, x15
   csel x15, x16, x15, lo
   add x15, x11, x15, lsl #2
-  ld1 {v7.s}[1], [x15]                                   // bias
+  ld1 {v19.s}[1], [x15]                                  // bias
   mov x15, #2
   cmp x16, x15
   csel x15, x16, x15, lo
   add x15, x11, x15, lsl #2
-  ld1 {v7.s}[2], [x15]                                   // bias
+  ld1 {v19.s}[2], [x15]                                  // bias
   mov x15, #3
   cmp x16, x15
   csel x15, x16, x15, lo
   add x11, x11, x15, lsl #2
-  ld1 {v7.s}[3], [x11]                                   // bias
+  ld1 {v19.s}[3], [x11]                                  // bias
   mov x11, #8
   subs x15, x14, x11
   csel x15, x15, xzr, hs
@@ -409,59 +418,59 @@ L(if_else):
   add x9, x9, x10, lsl #2
   ld1 {v21.s}[3], [x9]                                   // bias
   ld1r {v22.4s}, [x13]                                   // scale_row_0
-  scvtf v16.4s, v16.4s                                   // real
-  fmul v0.4s, v0.4s, v22.4s                              // scale
-  fmla v6.4s, v16.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v6.4s                              // out
-  bsl v0.16b, v4.16b, v6.16b
-  fcmgt v6.4s, v0.4s, v5.4s                              // out_0_0
-  bsl v6.16b, v5.16b, v0.16b
+  scvtf v0.4s, v0.4s                                     // real
+  fmul v4.4s, v4.4s, v22.4s                              // scale
+  fmla v18.4s, v0.4s, v4.4s                              // out
+  fcmgt v0.4s, v16.4s, v18.4s                            // out
+  bsl v0.16b, v16.16b, v18.16b
+  fcmgt v4.4s, v0.4s, v17.4s                             // out_0_0
+  bsl v4.16b, v17.16b, v0.16b
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v16.4s, v17.4s                                   // real
-  fmul v0.4s, v1.4s, v0.4s                               // scale
-  fmla v7.4s, v16.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v7.4s                              // out
-  bsl v0.16b, v4.16b, v7.16b
-  fcmgt v1.4s, v0.4s, v5.4s                              // out_0_1
-  bsl v1.16b, v5.16b, v0.16b
+  scvtf v1.4s, v1.4s                                     // real
+  fmul v0.4s, v5.4s, v0.4s                               // scale
+  fmla v19.4s, v1.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v19.4s                            // out
+  bsl v0.16b, v16.16b, v19.16b
+  fcmgt v1.4s, v0.4s, v17.4s                             // out_0_1
+  bsl v1.16b, v17.16b, v0.16b
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v7.4s, v18.4s                                    // real
-  fmul v0.4s, v2.4s, v0.4s                               // scale
-  fmla v20.4s, v7.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v20.4s                             // out
-  bsl v0.16b, v4.16b, v20.16b
-  fcmgt v2.4s, v0.4s, v5.4s                              // out_0_2
-  bsl v2.16b, v5.16b, v0.16b
+  scvtf v2.4s, v2.4s                                     // real
+  fmul v0.4s, v6.4s, v0.4s                               // scale
+  fmla v20.4s, v2.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v20.4s                            // out
+  bsl v0.16b, v16.16b, v20.16b
+  fcmgt v2.4s, v0.4s, v17.4s                             // out_0_2
+  bsl v2.16b, v17.16b, v0.16b
   ld1r {v0.4s}, [x13]                                    // scale_row_0
-  scvtf v7.4s, v19.4s                                    // real
-  fmul v0.4s, v3.4s, v0.4s                               // scale
-  fmla v21.4s, v7.4s, v0.4s                              // out
-  fcmgt v0.4s, v4.4s, v21.4s                             // out
-  bsl v0.16b, v4.16b, v21.16b
-  fcmgt v3.4s, v0.4s, v5.4s                              // out_0_3
-  bsl v3.16b, v5.16b, v0.16b
+  scvtf v3.4s, v3.4s                                     // real
+  fmul v0.4s, v7.4s, v0.4s                               // scale
+  fmla v21.4s, v3.4s, v0.4s                              // out
+  fcmgt v0.4s, v16.4s, v21.4s                            // out
+  bsl v0.16b, v16.16b, v21.16b
+  fcmgt v3.4s, v0.4s, v17.4s                             // out_0_3
+  bsl v3.16b, v17.16b, v0.16b
   mov x9, #1
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_2_done)
-  st1 {v6.s}[0], [x6]                                    // out_0_0
+  st1 {v4.s}[0], [x6]                                    // out_0_0
 L(if_2_done):
   mov x9, #2
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_3_done)
   add x9, x6, #4
-  st1 {v6.s}[1], [x9]                                    // out_0_0
+  st1 {v4.s}[1], [x9]                                    // out_0_0
 L(if_3_done):
   mov x9, #3
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_4_done)
   add x9, x6, #8
-  st1 {v6.s}[2], [x9]                                    // out_0_0
+  st1 {v4.s}[2], [x9]                                    // out_0_0
 L(if_4_done):
   mov x9, #4
   cmp x4, x9                                             // unless n_left at_least 
   b.lo L(if_5_done)
   add x9, x6, #12
-  st1 {v6.s}[3], [x9]                                    // out_0_0
+  st1 {v4.s}[3], [x9]                                    // out_0_0
 L(if_5_done):
   mov x9, #5
   cmp x4, x9                                             // unless n_left at_least 
@@ -594,7 +603,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_asm
+  .size tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm, .-tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x16_neon_dotprod_kleidiai_a2_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note
