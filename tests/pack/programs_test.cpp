@@ -148,7 +148,7 @@ void check_rhs(const Run& run) {
   const auto code_bits = static_cast<size_t>(bits(layout.element));
   Weights weights = random_weights(run.n, run.k, code_bits, run.kxn, run.is_unsigned, 7);
   const size_t panel = static_cast<size_t>(layout.panel.at({static_cast<int64_t>(run.vl), 1}));
-  OperandCodes codes{run.n, run.k, weights.codes.rhs, {}, {}, {}, run.kxn};
+  OperandCodes codes{run.n, run.k, weights.codes.rhs, {}, {}, {}, run.kxn && code_bits == 4};
   for (size_t i = 0; i < run.n; ++i) {
     codes.scales.push_back(1.5F + static_cast<float>(i));
     codes.bias.push_back(-0.25F * static_cast<float>(i));
