@@ -136,8 +136,17 @@ TEST(OwnTeam, WhereThereIsNoLibraryOfOpenMps) {
   expect_all_sizes(1);
 }
 
+/// Returns when a thread beside the caller has taken part.
+void wait_for_a_second_thread() {
+  for (std::atomic<int> threads{0}; threads < 2;) {
+    threads = 0;
+    const auto come = [](void* data) { ++*static_cast<std::atomic<int>*>(data); };
+    run_team(2, come, &threads);
+  }
+}
+
 // Nobody but the thread that forks is in the new process, which must neither wait for the others
-// nor, at its end, join them.
+// nor, at its end, join them, and needs new ones.
 TEST(OwnTeam, IsMadeAnewAfterAFork) {
   ASSERT_FALSE(choose_team(false));
   expect_two_phases(2, 10);
@@ -148,6 +157,7 @@ TEST(OwnTeam, IsMadeAnewAfterAFork) {
   if (child == 0) {
     alarm(20);
     expect_all_sizes(3);
+    if (available_cores() > 1) wait_for_a_second_thread();
     std::exit(testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
