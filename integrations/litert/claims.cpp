@@ -159,23 +159,50 @@ Operation fully_connected(const Graph& graph, const Node& node, WeightSource sou
   return operation;
 }
 
-Operation convolution(const Graph& graph, const Node& node, WeightSource source) {
+/// What convolutions of both kinds have in common.
+Operation windowed(const Graph& graph, const Node& node, const ConvolutionOptions& options) {
   Operation operation;
   const Tensor& weights = constant_weights(graph, input_of(node, 1));
   require(rank(weights) == 4, "weights that are no images");
-  operation.window = {extent(weights, 1), extent(weights, 2),
-                      *static_cast<const ConvolutionOptions*>(node.builtin)};
-  const ConvolutionOptions& options = operation.window->options;
+  operation.window = {extent(weights, 1), extent(weights, 2), options};
   operation.activation = known_activation(options.activation);
   require(options.padding == padding_same || options.padding == padding_valid, "another padding");
   require(options.stride_width > 0 && options.stride_height > 0 && options.dilation_width > 0 &&
               options.dilation_height > 0,
           "a step of 0");
+  return operation;
+}
+
+Operation convolution(const Graph& graph, const Node& node, WeightSource source) {
+  Operation operation =
+      windowed(graph, node, *static_cast<const ConvolutionOptions*>(node.builtin));
+  const Tensor& weights = constant_weights(graph, input_of(node, 1));
   take_operands(graph, node, 0, operation, source);
   require(operation.scheme->weights != type_i4, "convolutions by codes of 4 bits");
   const Tensor& input = graph.tensor(operation.input);
   require(rank(input) == 4 && extent(input, 3) == extent(weights, 3), "groups");
   if (!is_plain(*operation.window)) source.taps = extent(weights, 1) * extent(weights, 2);
+  pack_weights(graph, operation, source);
+  return operation;
+}
+
+Operation depthwise(const Graph& graph, const Node& node, WeightSource source) {
+  const auto& options = *static_cast<const DepthwiseOptions*>(node.builtin);
+  Operation operation =
+      windowed(graph, node,
+               {options.padding, options.stride_width, options.stride_height, options.activation,
+                options.dilation_width, options.dilation_height});
+  const Tensor& weights = constant_weights(graph, input_of(node, 1));
+  require(extent(weights, 0) == 1, "weights that are several images");
+  require(options.dilation_width == 1 && options.dilation_height == 1, "taps that are apart");
+  require(options.stride_width == options.stride_height, "two strides");
+  source.order = TW_KXN;
+  take_operands(graph, node, 3, operation, source);
+  require(operation.scheme->depthwise != nullptr, "types that we have no depthwise kernels for");
+  const Tensor& input = graph.tensor(operation.input);
+  require(rank(input) == 4 && extent(input, 3) == source.n, "several outputs of a channel");
+  source.depthwise =
+      Taps{extent(weights, 1), extent(weights, 2), static_cast<size_t>(options.stride_height)};
   pack_weights(graph, operation, source);
   return operation;
 }
@@ -210,6 +237,8 @@ bool claim(const Graph& graph, const KnownNode& known, int threads, Claims& clai
       claims.operations.emplace(known.index, fully_connected(graph, *known.node, source));
     } else if (known.builtin == builtin_conv_2d) {
       claims.operations.emplace(known.index, convolution(graph, *known.node, source));
+    } else if (known.builtin == builtin_depthwise_conv_2d) {
+      claims.operations.emplace(known.index, depthwise(graph, *known.node, source));
     } else if (known.builtin == builtin_batch_matmul) {
       claims.operations.emplace(known.index, batch_matmul(graph, *known.node, source));
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "integrations/litert/tensors.h"
-#include "tilewright/convolution.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::litert {
@@ -41,12 +40,12 @@ Extent columns_of(const Window& window, const Tensor& input) {
                    its.dilation_width);
 }
 
-/// Codes for a quantized image are of one scale, those for the padding are zero points.
-struct Image {
-  const void* pixels;
-  size_t bytes_of_value;
-  int32_t zero_point;
-};
+}  // namespace
+
+PixelType pixel_type(const Operation& operation, const Tensor& input) {
+  if (operation.scheme->input != type_i8) return {sizeof(float), 0};
+  return {1, whole_quantization(input).value().zero_point};
+}
 
 tw_convolution convolution_of(const Window& window, const Tensor& input, size_t pixel_bytes) {
   const Extent lines = lines_of(window, input), columns = columns_of(window, input);
@@ -67,20 +66,23 @@ tw_convolution convolution_of(const Window& window, const Tensor& input, size_t 
   return made;
 }
 
+namespace {
+
 /// Each image by itself: their rows are in one table, an image's size further.
-void run_images(const Window& window, const Tensor& input, const Image& image, Product& product,
-                int threads, Scratch& scratch) {
-  const size_t pixel_bytes = extent(input, 3) * image.bytes_of_value;
+void run_images(const Operation& operation, const Tensor& input, const void* pixels,
+                Product& product, int threads, Scratch& scratch) {
+  const PixelType pixel = pixel_type(operation, input);
+  const size_t pixel_bytes = extent(input, 3) * pixel.bytes_of_value;
   const size_t image_bytes = extent(input, 1) * extent(input, 2) * pixel_bytes;
-  const tw_convolution convolution = convolution_of(window, input, pixel_bytes);
+  const tw_convolution convolution = convolution_of(*operation.window, input, pixel_bytes);
   auto part = tilewright::sized<tw_convolution_outputs>();
   tilewright::check(tw_convolution_part(&convolution, 0, &part));
   product.args.m = part.lines * part.columns;
   product.args.dst_bytes = product.args.m * product.args.dst_stride;
   std::vector<const void*> rows(product.args.m * part.taps);
-  const std::vector<int8_t> pad(pixel_bytes, static_cast<int8_t>(image.zero_point));
+  const std::vector<int8_t> pad(pixel_bytes, static_cast<int8_t>(pixel.zero_point));
   tilewright::check(
-      tw_convolution_rows(&convolution, 0, image.pixels, pad.data(), 1, rows.data(), rows.size()));
+      tw_convolution_rows(&convolution, 0, pixels, pad.data(), 1, rows.data(), rows.size()));
   auto indirect = tilewright::sized<tw_indirect>();
   indirect.rows = rows.data();
   indirect.row_count = rows.size();
@@ -103,7 +105,9 @@ bool is_plain(const Window& window) {
 
 std::vector<int32_t> convolved_shape(const Operation& operation, const Tensor& input) {
   const Window& window = *operation.window;
-  const size_t channels = operation.weights->k / (window.height * window.width);
+  const bool by_channels = operation.weights->depthwise != nullptr;
+  const size_t channels =
+      by_channels ? operation.weights->n : operation.weights->k / (window.height * window.width);
   if (rank(input) != 4 || extent(input, 3) != channels)
     throw Refused("an input that is no images of as many channels as the weights");
   return {input.dims->data[0], static_cast<int32_t>(lines_of(window, input).outputs),
@@ -113,17 +117,14 @@ std::vector<int32_t> convolved_shape(const Operation& operation, const Tensor& i
 
 void run_convolution(const Operation& operation, const Tensor& input, const void* pixels,
                      Product& product, int threads, Scratch& scratch) {
-  const bool has_codes = operation.scheme->input == type_i8;
-  const Image image = {pixels, has_codes ? 1 : sizeof(float),
-                       has_codes ? whole_quantization(input).value().zero_point : 0};
   if (!is_plain(*operation.window)) {
-    run_images(*operation.window, input, image, product, threads, scratch);
+    run_images(operation, input, pixels, product, threads, scratch);
     return;
   }
   product.args.m = extent(input, 0) * extent(input, 1) * extent(input, 2);
   product.args.dst_bytes = product.args.m * product.args.dst_stride;
   product.lhs.data = pixels;
-  product.lhs.stride = operation.weights->k * image.bytes_of_value;
+  product.lhs.stride = operation.weights->k * pixel_type(operation, input).bytes_of_value;
   product.lhs.data_bytes = product.args.m * product.lhs.stride;
   run_product(product, threads, scratch);
 }

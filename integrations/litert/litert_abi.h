@@ -32,6 +32,7 @@ enum PaddingType : int32_t { padding_same = 1, padding_valid = 2 };
 
 enum Builtin : int32_t {
   builtin_conv_2d = 3,
+  builtin_depthwise_conv_2d = 4,
   builtin_dequantize = 6,
   builtin_fully_connected = 9,
   builtin_batch_matmul = 126,
@@ -145,6 +146,14 @@ struct FullyConnectedOptions {
 struct ConvolutionOptions {
   PaddingType padding;
   int32_t stride_width, stride_height;
+  Activation activation;
+  int32_t dilation_width, dilation_height;
+};
+
+struct DepthwiseOptions {
+  PaddingType padding;
+  int32_t stride_width, stride_height;
+  int32_t multiplier;  ///< outputs of each channel
   Activation activation;
   int32_t dilation_width, dilation_height;
 };

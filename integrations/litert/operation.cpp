@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "integrations/litert/convolution.h"
+#include "integrations/litert/depthwise.h"
 #include "integrations/litert/tensors.h"
 #include "tilewright/tilewright.hpp"
 
@@ -81,6 +82,10 @@ void run(const Operation& operation, const Tensor& input, const Tensor& output, 
   set_bias(operation, at, product.args);
   product.args.dst = at.output;
   product.args.dst_stride = operation.weights->n * bytes;
+  if (operation.weights->depthwise != nullptr) {
+    run_depthwise(operation, input, at.input, product.args, threads);
+    return;
+  }
   if (operation.window) {
     run_convolution(operation, input, at.input, product, threads, scratch);
     return;

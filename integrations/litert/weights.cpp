@@ -10,6 +10,8 @@
 
 #include "integrations/common/message.h"
 #include "integrations/common/this_device.h"
+#include "integrations/litert/depthwise.h"
+#include "integrations/litert/tensors.h"
 #include "integrations/litert/threads.h"
 #include "tilewright/tilewright.hpp"
 
@@ -20,21 +22,21 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 constexpr Scheme kSchemes[] = {
-    {type_f32, type_f32, "matmul_clamp_f32_f32_f32p"},
-    {type_f32, type_f16, "matmul_clamp_f32_f32_f16p"},
+    {type_f32, type_f32, "matmul_clamp_f32_f32_f32p", "dwconv_clamp_f32_f32_f32p"},
+    {type_f32, type_f16, "matmul_clamp_f32_f32_f16p", "dwconv_clamp_f32_f32_f32p"},
     {type_f32, type_i8, "matmul_clamp_f32_qai8dxp_qsi8cxp"},
     {type_f32, type_i4, "matmul_clamp_f32_qai8dxp_qsi4cxp"},
-    {type_i8, type_i8, "matmul_clamp_qai8_qai8p_qsi8cxp"},
+    {type_i8, type_i8, "matmul_clamp_qai8_qai8p_qsi8cxp", "dwconv_clamp_qai8_qai8_qsi8cxp"},
     {type_i8, type_i4, "matmul_clamp_qai8_qai8p_qsi4cxp"},
 };
 
 void log_failure(const WeightSource& source) {
   if (!is_set("TILEWRIGHT_LOG", "1")) return;
-  message("{} x {}, {}: {}; left to the runtime", source.n, source.k, source.scheme->family,
-          tw_error_message());
+  message("{} x {}, {}: {}; left to the runtime", source.n, source.k,
+          source.depthwise ? source.scheme->depthwise : source.scheme->family, tw_error_message());
 }
 
-bool make_plan(const WeightSource& source, Weights& made) {
+std::unique_ptr<tw_plan, Weights::FreePlan> make_plan(const WeightSource& source) {
   const tw_mix mix = {source.rows, 1};
   auto matmul = tilewright::sized<tw_matmul>();
   matmul.family = source.scheme->family;
@@ -48,12 +50,10 @@ bool make_plan(const WeightSource& source, Weights& made) {
   }
   if (has_codes_out(*source.scheme)) matmul.lhs_type = matmul.dst_type = TW_S8;
   tw_plan* plan = nullptr;
-  const tw_status status = tw_plan_create(&this_device(), &matmul, &plan);
-  made.plan.reset(plan);
-  return status == TW_OK;
+  tilewright::check(tw_plan_create(&this_device(), &matmul, &plan));
+  return std::unique_ptr<tw_plan, Weights::FreePlan>(plan);
 }
 
-/// Whole kernels of C for any CPU are no match for the host's own.
 bool is_portable(const tw_plan* plan, size_t m) {
   tw_segment segments[TW_MAX_SEGMENTS];
   size_t count = 0;
@@ -62,9 +62,12 @@ bool is_portable(const tw_plan* plan, size_t m) {
                      [](const tw_segment& segment) { return segment.kernel->features == 0; });
 }
 
-bool is_worth_it(const WeightSource& source, const tw_plan* plan) {
+/// Whole kernels of C for any CPU are no match for the host's own.
+bool is_worth_it(const WeightSource& source, const Weights& made) {
   constexpr size_t kMany = 128;
   if (is_set("TILEWRIGHT_LITERT_TEST", "1")) return true;
+  if (made.depthwise != nullptr) return made.depthwise->kernel.features != 0;
+  const tw_plan* plan = made.plan.get();
   return !is_portable(plan, 1) && !is_portable(plan, std::max(source.rows, kMany));
 }
 
@@ -95,13 +98,11 @@ std::vector<uint8_t> rows_of_nibbles(const WeightSource& source) {
   return rows;
 }
 
-void pack(const WeightSource& source, Weights& made) {
-  std::vector<uint8_t> rows;
-  const bool has_loose_rows = source.scheme->weights == type_i4 && source.k % 2 != 0;
-  if (has_loose_rows) rows = rows_of_nibbles(source);
+/// Of weights that lie as the run time reads them.
+tw_rhs_source rhs_source(const WeightSource& source) {
   auto from = tilewright::sized<tw_rhs_source>();
   from.order = source.order;
-  from.data = has_loose_rows ? rows.data() : source.data;
+  from.data = source.data;
   from.stride = source_stride(source);
   from.data_bytes = from.stride * (source.order == TW_NXK ? source.n : source.k);
   from.scales = source.scales.empty() ? nullptr : source.scales.data();
@@ -111,6 +112,17 @@ void pack(const WeightSource& source, Weights& made) {
   from.lhs_zero_point = source.lhs_zero_point;
   from.lhs_scale = source.lhs_scale;
   from.dst_scale = source.dst_scale;
+  return from;
+}
+
+void pack(const WeightSource& source, Weights& made) {
+  tw_rhs_source from = rhs_source(source);
+  std::vector<uint8_t> rows;
+  const bool has_loose_rows = source.scheme->weights == type_i4 && source.k % 2 != 0;
+  if (has_loose_rows) {
+    rows = rows_of_nibbles(source);
+    from.data = rows.data();
+  }
   tilewright::FirstFailure failure;
   for_slices(
       static_cast<int>(source.threads), tilewright::rhs_slices(made.plan.get()),
@@ -120,26 +132,62 @@ void pack(const WeightSource& source, Weights& made) {
   failure.check();
 }
 
+/// Of any image: what is packed is the same for all.
+DepthwisePlan make_depthwise_plan(const WeightSource& source) {
+  const Taps& taps = *source.depthwise;
+  auto image = tilewright::sized<tw_convolution>();
+  image.height = image.kernel_height = taps.height;
+  image.width = image.kernel_width = taps.width;
+  image.stride_height = image.stride_width = taps.stride;
+  image.pixel_bytes = source.n * (has_codes_out(*source.scheme) ? 1 : sizeof(float));
+  return depthwise_plan(source.scheme->depthwise, source.n, image);
+}
+
+void pack_depthwise(const WeightSource& source, const tw_depthwise_plan& plan, Weights& made) {
+  tw_rhs_source from = rhs_source(source);
+  std::vector<float> floats;
+  if (source.scheme->weights == type_f16) {
+    floats = floats_of_halves(source.data, source.n * source.k);
+    from.data = floats.data();
+    from.stride *= 2;
+    from.data_bytes *= 2;
+  }
+  tilewright::check(tw_depthwise_pack(&plan, &from, made.packed.get(), made.bytes));
+}
+
+void make(const WeightSource& source, Weights& made) {
+  DepthwisePlan depthwise;
+  if (source.depthwise) {
+    depthwise = make_depthwise_plan(source);
+    made.depthwise = tw_depthwise_chosen(depthwise.get());
+  } else {
+    made.plan = make_plan(source);
+  }
+  if (!is_worth_it(source, made)) return;
+  made.bytes = depthwise != nullptr ? tw_depthwise_weight_bytes(depthwise.get())
+                                    : tw_rhs_bytes(made.plan.get());
+  const size_t rounded = (made.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  made.packed.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
+  if (made.packed == nullptr) throw std::bad_alloc();
+  if (depthwise != nullptr) {
+    pack_depthwise(source, *depthwise, made);
+  } else {
+    pack(source, made);
+  }
+}
+
+/// Null: not ours.
 std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
   auto made = std::make_shared<Weights>();
   made->n = source.n;
   made->k = source.k;
-  if (!make_plan(source, *made)) {
-    log_failure(source);
-    return nullptr;
-  }
-  if (!is_worth_it(source, made->plan.get())) return nullptr;
-  made->bytes = tw_rhs_bytes(made->plan.get());
-  const size_t rounded = (made->bytes + kAlignment - 1) / kAlignment * kAlignment;
-  made->packed.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
-  if (made->packed == nullptr) throw std::bad_alloc();
   try {
-    pack(source, *made);
+    make(source, *made);
   } catch (const tilewright::Error&) {  // as of a bias with which sums could leave i32
     log_failure(source);
     return nullptr;
   }
-  return made;
+  return made->packed == nullptr ? nullptr : made;
 }
 
 }  // namespace

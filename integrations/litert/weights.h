@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "integrations/litert/litert_abi.h"
-#include "tilewright/tilewright.h"
+#include "tilewright/depthwise.h"
 
 namespace tw::litert {
 
@@ -14,6 +15,7 @@ namespace tw::litert {
 struct Scheme {
   Type input, weights;
   const char* family;
+  const char* depthwise = nullptr;  ///< null: none; halves of weights are made floats for it
 };
 const Scheme* find_scheme(Type input, Type weights);  ///< null: none
 
@@ -22,6 +24,13 @@ inline bool has_codes_out(const Scheme& scheme) {
   return scheme.input == type_i8;
 }
 
+/// Of depthwise weights.
+struct Taps {
+  size_t height, width, stride;
+
+  auto operator<=>(const Taps& other) const = default;
+};
+
 /// All that packed weights hang on. Constants of a model stay where they are as long as one of its
 /// interpreters does, and so longer than what is packed for it.
 struct WeightSource {
@@ -29,10 +38,11 @@ struct WeightSource {
   const void* data = nullptr;
   tw_rhs_order order = TW_NXK;  ///< n rows of k values; TW_KXN: k rows of n
   size_t n = 0, k = 0;
-  size_t taps = 0;            ///< as tw_matmul has them
-  size_t rows = 0;            ///< of activations that they are meant for; 0: unknown
-  size_t threads = 1;         ///< likewise
-  std::vector<float> scales;  ///< of rows; floats: none
+  size_t taps = 0;                ///< as tw_matmul has them
+  size_t rows = 0;                ///< of activations that they are meant for; 0: unknown
+  size_t threads = 1;             ///< likewise
+  std::optional<Taps> depthwise;  ///< each channel by itself: TW_KXN, k taps of n channels
+  std::vector<float> scales;      ///< of rows; floats: none
   /// Codes out: what is packed with the weights.
   const void* bias = nullptr;
   int32_t lhs_zero_point = 0;
@@ -48,7 +58,8 @@ struct Weights {
   struct FreeMemory {
     void operator()(uint8_t* memory) const;
   };
-  std::unique_ptr<tw_plan, FreePlan> plan;
+  std::unique_ptr<tw_plan, FreePlan> plan;         ///< null: depthwise
+  const tw_depthwise_kernel* depthwise = nullptr;  ///< that they are packed for
   std::unique_ptr<uint8_t, FreeMemory> packed;
   size_t bytes = 0;
   size_t n = 0, k = 0;

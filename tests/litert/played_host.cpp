@@ -106,12 +106,11 @@ PlayedHost::PlayedHost(const Model& model, int threads)
     const int32_t index = add_node(node.inputs, node.outputs);
     Step& step = *nodes_.back();
     step.registration.builtin = node.builtin;
-    const auto* connected = std::get_if<FullyConnectedOptions>(&node.options);
-    const auto* convolution = std::get_if<ConvolutionOptions>(&node.options);
-    if (connected != nullptr) step.node.builtin = const_cast<FullyConnectedOptions*>(connected);
-    const auto* batch = std::get_if<BatchMatMulOptions>(&node.options);
-    if (batch != nullptr) step.node.builtin = const_cast<BatchMatMulOptions*>(batch);
-    if (convolution != nullptr) step.node.builtin = const_cast<ConvolutionOptions*>(convolution);
+    std::visit(
+        [&](const auto& options) {
+          step.node.builtin = const_cast<void*>(static_cast<const void*>(&options));
+        },
+        node.options);
     add_to_plan(index);
   }
   context_.tensor_count = tensors_.size();

@@ -78,6 +78,14 @@ SAME_PLACE(ConvolutionOptions, dilation_width, TfLiteConvParams, dilation_width_
 SAME_PLACE(ConvolutionOptions, dilation_height, TfLiteConvParams, dilation_height_factor);
 
 static_assert(sizeof(BatchMatMulOptions) == sizeof(TfLiteBatchMatMulParams));
+SAME_PLACE(DepthwiseOptions, padding, TfLiteDepthwiseConvParams, padding);
+SAME_PLACE(DepthwiseOptions, stride_width, TfLiteDepthwiseConvParams, stride_width);
+SAME_PLACE(DepthwiseOptions, stride_height, TfLiteDepthwiseConvParams, stride_height);
+SAME_PLACE(DepthwiseOptions, multiplier, TfLiteDepthwiseConvParams, depth_multiplier);
+SAME_PLACE(DepthwiseOptions, activation, TfLiteDepthwiseConvParams, activation);
+SAME_PLACE(DepthwiseOptions, dilation_width, TfLiteDepthwiseConvParams, dilation_width_factor);
+SAME_PLACE(DepthwiseOptions, dilation_height, TfLiteDepthwiseConvParams, dilation_height_factor);
+
 SAME_PLACE(BatchMatMulOptions, transposes_left, TfLiteBatchMatMulParams, adj_x);
 SAME_PLACE(BatchMatMulOptions, transposes_right, TfLiteBatchMatMulParams, adj_y);
 
@@ -96,6 +104,7 @@ static_assert(same(activation_none, kTfLiteActNone) && same(activation_relu, kTf
               same(activation_relu6, kTfLiteActRelu6));
 static_assert(same(padding_same, kTfLitePaddingSame) && same(padding_valid, kTfLitePaddingValid));
 static_assert(same(builtin_conv_2d, kTfLiteBuiltinConv2d) &&
+              same(builtin_depthwise_conv_2d, kTfLiteBuiltinDepthwiseConv2d) &&
               same(builtin_dequantize, kTfLiteBuiltinDequantize) &&
               same(builtin_fully_connected, kTfLiteBuiltinFullyConnected) &&
               same(builtin_batch_matmul, kTfLiteBuiltinBatchMatmul));

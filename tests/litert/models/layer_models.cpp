@@ -25,7 +25,8 @@ void make_of_halves(Model& model, size_t constant, const std::vector<double>& va
   model.tensors.push_back(halves);
 }
 
-/// Tensors 0 to 3: input, weights, bias, output.
+/// Tensors 0 to 3: input, weights, bias, output; of weights of 16 bits the next one is those.
+constexpr size_t first_halves = 4;
 Model layer_model(const Layer& layer, const std::vector<int32_t>& input,
                   const std::vector<int32_t>& weight_row, const std::vector<int32_t>& output) {
   Model model;
@@ -122,6 +123,41 @@ Model convolution_model(const Layer& layer, const ImageShape& shape) {
                                          {shape.padding, shape.stride, shape.stride,
                                           layer.kind.activation, shape.dilation, shape.dilation}));
   return model;
+}
+
+Model depthwise_model(const Layer& layer, const ImageShape& shape) {
+  const Image& image = shape.image;
+  const std::vector<double> taps_first = transposed(layer.weights, layer.n, layer.k);
+  Model model = layer_model(
+      layer, {image.count, image.height, image.width, image.channels}, {},
+      {image.count, down(shape).outputs, across(shape).outputs, static_cast<int32_t>(layer.n)});
+  ModelTensor& weights = model.tensors[1];
+  weights.shape = {1, shape.kernel_height, shape.kernel_width, static_cast<int32_t>(layer.n)};
+  weights.quantized_dimension = 3;
+  const bool halves = layer.kind.weights == type_f16;
+  if (halves) model.tensors[first_halves].shape = weights.shape;
+  model.tensors[halves ? first_halves : 1].data = bytes_of(layer.kind.weights, taps_first);
+  model.nodes.push_back(depthwise_node(operands(layer), 3,
+                                       {shape.padding, shape.stride, shape.stride, 1,
+                                        layer.kind.activation, shape.dilation, shape.dilation}));
+  return model;
+}
+
+Layer channel_of(const Layer& layer, size_t channel) {
+  Layer one = layer;
+  one.n = 1;
+  const auto first = layer.weights.begin() + static_cast<std::ptrdiff_t>(channel * layer.k);
+  one.weights.assign(first, first + static_cast<std::ptrdiff_t>(layer.k));
+  if (!layer.scales.empty()) one.scales = {layer.scales[channel]};
+  if (!layer.bias.empty()) one.bias = {layer.bias[channel]};
+  return one;
+}
+
+std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& rows,
+                                 size_t channel) {
+  std::vector<double> taps;
+  for (size_t i = channel; i < rows.size(); i += layer.n) taps.push_back(rows[i]);
+  return taps;
 }
 
 std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double>& inputs,

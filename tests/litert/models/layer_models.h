@@ -37,8 +37,14 @@ struct ImageShape {
   int32_t stride = 1, dilation = 1;
 };
 Model convolution_model(const Layer& layer, const ImageShape& shape);
+/// Of `outputs` channels with a row of taps each.
+Model depthwise_model(const Layer& layer, const ImageShape& shape);
 /// The pixels that the kernel lies on, of each output.
 std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double>& inputs,
                                double padding);
+/// One channel of a depthwise layer by itself, and its part of such pixels.
+Layer channel_of(const Layer& layer, size_t channel);
+std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& rows,
+                                 size_t channel);
 
 }  // namespace tw::litert

@@ -72,6 +72,17 @@ std::vector<Flat::Field> fields_of(const ConvolutionOptions& options) {
           Flat::field(5, options.dilation_height)};
 }
 
+std::vector<Flat::Field> fields_of(const DepthwiseOptions& options) {
+  const int8_t padding = options.padding == padding_same ? 0 : 1;
+  return {Flat::field(0, padding),
+          Flat::field(1, options.stride_width),
+          Flat::field(2, options.stride_height),
+          Flat::field(3, options.multiplier),
+          Flat::field(4, static_cast<int8_t>(options.activation)),
+          Flat::field(5, options.dilation_width),
+          Flat::field(6, options.dilation_height)};
+}
+
 std::vector<Flat::Field> fields_of(const BatchMatMulOptions& options) {
   return {Flat::field(0, options.transposes_left), Flat::field(1, options.transposes_right),
           Flat::field(2, options.asymmetric_inputs)};
@@ -83,11 +94,13 @@ void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
     fields.push_back(Flat::field(3, kind));
     fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
   };
-  constexpr uint8_t kFullyConnected = 8, kConvolution = 1, kBatchMatMul = 101;
+  constexpr uint8_t kConvolution = 1, kDepthwise = 2, kFullyConnected = 8, kBatchMatMul = 101;
   if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
     add(kFullyConnected, *connected);
   } else if (const auto* convolution = std::get_if<ConvolutionOptions>(&node.options)) {
     add(kConvolution, *convolution);
+  } else if (const auto* depthwise = std::get_if<DepthwiseOptions>(&node.options)) {
+    add(kDepthwise, *depthwise);
   } else if (const auto* batch = std::get_if<BatchMatMulOptions>(&node.options)) {
     add(kBatchMatMul, *batch);
   }
@@ -160,6 +173,12 @@ ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
                            const ConvolutionOptions& options) {
   constexpr int32_t kVersion = 5;
   return {builtin_conv_2d, kVersion, std::move(inputs), {output}, options};
+}
+
+ModelNode depthwise_node(std::vector<int32_t> inputs, int32_t output,
+                         const DepthwiseOptions& options) {
+  constexpr int32_t kVersion = 3;
+  return {builtin_depthwise_conv_2d, kVersion, std::move(inputs), {output}, options};
 }
 
 }  // namespace tw::litert

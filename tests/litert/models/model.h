@@ -25,7 +25,8 @@ struct ModelNode {
   int32_t builtin = 0;
   int32_t version = 1;
   std::vector<int32_t> inputs, outputs;
-  std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, BatchMatMulOptions>
+  std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, DepthwiseOptions,
+               BatchMatMulOptions>
       options = {};
 };
 
@@ -44,5 +45,7 @@ ModelNode dequantize_node(int32_t input, int32_t output);
 ModelNode batch_matmul_node(int32_t left, int32_t right, int32_t output, bool transposes_right);
 ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
                            const ConvolutionOptions& options);
+ModelNode depthwise_node(std::vector<int32_t> inputs, int32_t output,
+                         const DepthwiseOptions& options);
 
 }  // namespace tw::litert
