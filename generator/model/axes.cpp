@@ -114,17 +114,24 @@ FieldAxes flat(const Part& part, FieldKind kind, int64_t k) {
   return field;
 }
 
-int64_t place(const Part& part, FieldKind kind, const Coordinates& at, const Sizes& sizes) {
-  const FieldAxes field = flat(part, kind, sizes.k);
-  int64_t address = field.base.at(sizes.vl);
-  if (part.over) {
-    const int64_t stride = part.over->argument ? sizes.stride : size(part, sizes.k).at(sizes.vl);
-    address += digit(*part.over, at, sizes.vl) * stride;
-  }
-  for (const Axis& axis : field.axes) {
-    address += digit(axis, at, sizes.vl) * axis.stride.at(sizes.vl);
-  }
+Places::Places(const Part& part, FieldKind kind, const Sizes& sizes) : vl_(sizes.vl) {
+  FieldAxes field = flat(part, kind, sizes.k);
+  base_ = field.base.at(vl_);
+  axes_ = std::move(field.axes);
+  if (!part.over) return;
+  axes_.push_back(*part.over);
+  axes_.back().stride =
+      part.over->argument ? Length{sizes.stride} : Length{size(part, sizes.k).at(vl_)};
+}
+
+int64_t Places::at(const Coordinates& value) const {
+  int64_t address = base_;
+  for (const Axis& axis : axes_) address += digit(axis, value, vl_) * axis.stride.at(vl_);
   return address;
+}
+
+int64_t place(const Part& part, FieldKind kind, const Coordinates& at, const Sizes& sizes) {
+  return Places(part, kind, sizes).at(at);
 }
 
 // ---- of a layout ----

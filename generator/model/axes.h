@@ -81,7 +81,17 @@ struct Sizes {
   int64_t stride = 0;
 };
 
-/// Address of a value, from the first panel's start or the source's.
+/// Addresses of a field's values, from the first panel's start or the source's.
+class Places {
+ public:
+  Places(const Part& part, FieldKind kind, const Sizes& sizes);
+  [[nodiscard]] int64_t at(const Coordinates& value) const;
+
+ private:
+  int64_t base_;
+  std::vector<Axis> axes_;  ///< the outermost part's among them
+  VectorLength vl_;
+};
 int64_t place(const Part& part, FieldKind kind, const Coordinates& at, const Sizes& sizes);
 /// Stored is value + offset.
 int64_t offset(const FieldAxes& field, const Coordinates& at, VectorLength vl);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tw {
@@ -49,7 +49,7 @@ struct CoreModel {
   /// for certain ports can wait for their arguments. 0: not known, as if there were no limit.
   int window = 0;
   PortUse queue;
-  std::map<std::string, IssueClass> classes;
+  std::unordered_map<std::string, IssueClass> classes;
   double ghz = 0;  ///< typical clock, 0: unknown
 };
 

@@ -8,13 +8,14 @@
 namespace tw::test {
 namespace {
 
-/// Emulators are slow.
+/// Emulators are slow, and so are sanitizers.
 size_t random_count() {
 #if defined(__x86_64__)
-  return is_long() ? 400 : 120;
+  constexpr size_t some = is_sanitized ? 40 : 120, many = 400;
 #else
-  return is_long() ? 150 : 50;
+  constexpr size_t some = 25, many = 150;
 #endif
+  return is_long() ? many : some;
 }
 
 std::vector<const tw_packer*> running_packers() {
