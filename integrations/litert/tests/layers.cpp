@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
@@ -16,19 +17,28 @@
 #include <variant>
 
 #include "litert/models/layer_models.h"
+#include "litert/models/network.h"
 
 namespace tw::litert {
 namespace {
 
+struct DepthwiseShape {
+  ImageShape images;
+};
+struct NetworkShape {
+  int32_t size;  ///< of the image, in pixels
+};
+
 struct NamedLayer {
   const char* name;
   LayerKind kind;
-  std::variant<MatrixShape, ImageShape, BatchShape> shape;
+  std::variant<MatrixShape, ImageShape, BatchShape, DepthwiseShape, NetworkShape> shape;
 };
 
 const MatrixShape kPrompt = {{128, 1024}, 1024}, kOneRow = {{1, 1024}, 1024};
 const BatchShape kBatches = {{8, 16, 1024}, 1024};
 const ImageShape kPoints = {{1, 28, 28, 256}, 1, 1, 256}, kWindow = {{1, 28, 28, 128}, 3, 3, 128};
+const DepthwiseShape kChannels = {{{1, 56, 56, 128}, 3, 3, 128}};
 
 const NamedLayer kLayers[] = {
     {"fc-f32", {type_f32, type_f32}, kPrompt},
@@ -54,43 +64,74 @@ const NamedLayer kLayers[] = {
     {"conv3x3-int8w", {type_f32, type_i8}, kWindow},
     {"conv1x1-int8", {type_i8, type_i8}, kPoints},
     {"conv3x3-int8", {type_i8, type_i8}, kWindow},
+    {"dwconv3x3-f32", {type_f32, type_f32}, kChannels},
+    {"dwconv3x3-f16w", {type_f32, type_f16}, kChannels},
+    {"dwconv3x3-int8", {type_i8, type_i8}, kChannels},
+    {"mobilenet-f32", {type_f32, type_f32}, NetworkShape{224}},
+    {"mobilenet-f16w", {type_f32, type_f16}, NetworkShape{224}},
+    {"mobilenet-int8", {type_i8, type_i8}, NetworkShape{224}},
 };
 
 struct MadeLayer {
-  Layer layer;
   Model model;
   std::vector<double> inputs;
-  std::vector<double> rows;  ///< of the product
+  std::function<std::vector<double>()> wanted;  ///< outputs by plain loops
 };
 
-MadeLayer make(const NamedLayer& named) {
-  std::mt19937 random(11);
-  MadeLayer made;
-  if (const auto* matrix = std::get_if<MatrixShape>(&named.shape)) {
-    const auto k = static_cast<size_t>(matrix->input.back());
-    made.layer = random_layer(named.kind, matrix->n, k, random);
-    made.model = fully_connected_model(made.layer, *matrix);
-    made.inputs = made.rows = random_inputs(made.layer, rows_of(*matrix) * k, random);
-    return made;
-  }
-  if (const auto* batches = std::get_if<BatchShape>(&named.shape)) {
-    const auto k = static_cast<size_t>(batches->left.back());
-    made.layer = random_layer(named.kind, batches->n, k, random);
-    made.model = batch_matmul_model(made.layer, *batches);
-    const MatrixShape rows = {batches->left, batches->n};
-    made.inputs = made.rows = random_inputs(made.layer, rows_of(rows) * k, random);
-    return made;
-  }
-  const auto& images = std::get<ImageShape>(named.shape);
-  const Image& image = images.image;
-  const int32_t k = images.kernel_height * images.kernel_width * image.channels;
-  made.layer = random_layer(named.kind, images.outputs, static_cast<size_t>(k), random);
-  made.model = convolution_model(made.layer, images);
+std::mt19937 random(11);
+
+/// Of rows that the inputs are.
+MadeLayer made_of_rows(const Layer& layer, Model model, size_t rows) {
+  const std::vector<double> inputs = random_inputs(layer, rows * layer.k, random);
+  return {std::move(model), inputs, [layer, inputs] { return exact_products(layer, inputs); }};
+}
+
+MadeLayer make(const LayerKind& kind, const MatrixShape& shape) {
+  const auto k = static_cast<size_t>(shape.input.back());
+  const Layer layer = random_layer(kind, shape.n, k, random);
+  return made_of_rows(layer, fully_connected_model(layer, shape), rows_of(shape));
+}
+
+MadeLayer make(const LayerKind& kind, const BatchShape& shape) {
+  const Layer layer = random_layer(kind, shape.n, static_cast<size_t>(shape.left.back()), random);
+  return made_of_rows(layer, batch_matmul_model(layer, shape), rows_of({shape.left, shape.n}));
+}
+
+std::vector<double> random_pixels(const Layer& layer, const Image& image) {
   const int32_t values = image.count * image.height * image.width * image.channels;
-  made.inputs = random_inputs(made.layer, static_cast<size_t>(values), random);
-  made.rows =
-      pixel_rows(images, made.inputs, named.kind.input == type_i8 ? made.layer.input_zero : 0);
-  return made;
+  return random_inputs(layer, static_cast<size_t>(values), random);
+}
+
+double padding_of(const Layer& layer) {
+  return layer.kind.input == type_i8 ? layer.input_zero : 0;
+}
+
+MadeLayer make(const LayerKind& kind, const ImageShape& shape) {
+  const int32_t k = shape.kernel_height * shape.kernel_width * shape.image.channels;
+  const Layer layer = random_layer(kind, shape.outputs, static_cast<size_t>(k), random);
+  const std::vector<double> inputs = random_pixels(layer, shape.image);
+  return {convolution_model(layer, shape), inputs,
+          [=] { return exact_products(layer, pixel_rows(shape, inputs, padding_of(layer))); }};
+}
+
+MadeLayer make(const LayerKind& kind, const DepthwiseShape& shape) {
+  const ImageShape& images = shape.images;
+  const int32_t k = images.kernel_height * images.kernel_width;
+  const Layer layer = random_layer(kind, images.outputs, static_cast<size_t>(k), random);
+  const std::vector<double> inputs = random_pixels(layer, images.image);
+  return {depthwise_model(layer, images), inputs,
+          [=] { return exact_channels(layer, pixel_rows(images, inputs, padding_of(layer))); }};
+}
+
+MadeLayer make(const LayerKind& kind, const NetworkShape& shape) {
+  const Network network = mobile_network(kind, shape.size, random);
+  const Stage& first = network.stages.front();
+  const std::vector<double> inputs = random_pixels(first.layer, first.shape.image);
+  return {network_model(network), inputs, [=] { return exact_outputs(network, inputs); }};
+}
+
+MadeLayer make(const NamedLayer& named) {
+  return std::visit([&](const auto& shape) { return make(named.kind, shape); }, named.shape);
 }
 
 const NamedLayer& find(const std::string& name) {
@@ -107,23 +148,24 @@ void write_bytes(const char* path, const std::vector<uint8_t>& bytes) {
   if (!out) throw std::runtime_error(std::string("cannot write ") + path);
 }
 
-double number_at(const Layer& layer, const std::vector<uint8_t>& outputs, size_t i) {
-  if (layer.kind.input == type_i8) return static_cast<int8_t>(outputs.at(i));
+double number_at(Type type, const std::vector<uint8_t>& outputs, size_t i) {
+  if (type == type_i8) return static_cast<int8_t>(outputs.at(i));
   float value = 0;
   if (outputs.size() < (i + 1) * sizeof value) throw std::runtime_error("too few outputs");
   std::memcpy(&value, outputs.data() + i * sizeof value, sizeof value);
   return value;
 }
 
-double error_of(const MadeLayer& made, const std::vector<uint8_t>& outputs) {
-  const std::vector<double> wanted = exact_products(made.layer, made.rows);
+double error_of(const NamedLayer& named, const std::vector<uint8_t>& outputs) {
+  const Type type = named.kind.input;
+  const std::vector<double> wanted = make(named).wanted();
   double largest = 0, error = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     largest = std::max(largest, std::abs(wanted[i]));
-    const double difference = std::abs(number_at(made.layer, outputs, i) - wanted[i]);
+    const double difference = std::abs(number_at(type, outputs, i) - wanted[i]);
     error = std::isnan(difference) ? difference : std::max(error, difference);
   }
-  return made.layer.kind.input == type_i8 ? error : error / largest;
+  return type == type_i8 ? error : error / largest;
 }
 
 void run(int count, char** words) {
@@ -137,7 +179,7 @@ void run(int count, char** words) {
     write_bytes(words[4], bytes_of(named.kind.input, made.inputs));
   } else if (what == "error" && count == 4) {
     std::ifstream in(words[3], std::ios::binary);
-    std::cout << error_of(make(find(words[2])), {std::istreambuf_iterator<char>(in), {}}) << "\n";
+    std::cout << error_of(find(words[2]), {std::istreambuf_iterator<char>(in), {}}) << "\n";
   } else {
     throw std::invalid_argument("layers list|write|error");
   }

@@ -160,6 +160,16 @@ std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& 
   return taps;
 }
 
+std::vector<double> exact_channels(const Layer& layer, const std::vector<double>& rows) {
+  std::vector<double> outputs(rows.size() / layer.k);
+  for (size_t channel = 0; channel < layer.n; ++channel) {
+    const std::vector<double> own =
+        exact_products(channel_of(layer, channel), channel_rows(layer, rows, channel));
+    for (size_t i = 0; i < own.size(); ++i) outputs[i * layer.n + channel] = own[i];
+  }
+  return outputs;
+}
+
 std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double>& inputs,
                                double padding) {
   const Image& image = shape.image;

@@ -46,5 +46,7 @@ std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double
 Layer channel_of(const Layer& layer, size_t channel);
 std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& rows,
                                  size_t channel);
+/// exact_products() of each.
+std::vector<double> exact_channels(const Layer& layer, const std::vector<double>& rows);
 
 }  // namespace tw::litert

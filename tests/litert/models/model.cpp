@@ -1,5 +1,7 @@
 #include "litert/models/model.h"
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "litert/models/flat.h"
@@ -88,19 +90,28 @@ std::vector<Flat::Field> fields_of(const BatchMatMulOptions& options) {
           Flat::field(2, options.asymmetric_inputs)};
 }
 
+std::vector<Flat::Field> fields_of(const PoolOptions& options) {
+  const int8_t padding = options.padding == padding_same ? 0 : 1;
+  return {Flat::field(0, padding), Flat::field(1, options.stride), Flat::field(2, options.stride),
+          Flat::field(3, options.width), Flat::field(4, options.height)};
+}
+
 /// With the number of their kind.
 void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
   const auto add = [&](uint8_t kind, const auto& options) {
     fields.push_back(Flat::field(3, kind));
     fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
   };
-  constexpr uint8_t kConvolution = 1, kDepthwise = 2, kFullyConnected = 8, kBatchMatMul = 101;
+  constexpr uint8_t kConvolution = 1, kDepthwise = 2, kPool = 5, kFullyConnected = 8,
+                    kBatchMatMul = 101;
   if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
     add(kFullyConnected, *connected);
   } else if (const auto* convolution = std::get_if<ConvolutionOptions>(&node.options)) {
     add(kConvolution, *convolution);
   } else if (const auto* depthwise = std::get_if<DepthwiseOptions>(&node.options)) {
     add(kDepthwise, *depthwise);
+  } else if (const auto* pool = std::get_if<PoolOptions>(&node.options)) {
+    add(kPool, *pool);
   } else if (const auto* batch = std::get_if<BatchMatMulOptions>(&node.options)) {
     add(kBatchMatMul, *batch);
   }
@@ -145,6 +156,22 @@ std::vector<uint8_t> file_of(const Model& model) {
                    Flat::field(2, Flat::tables({graph})), Flat::field(4, Flat::tables(buffers))}));
 }
 
+void append(Model& first, Model second) {
+  const auto more = static_cast<int32_t>(first.tensors.size());
+  const int32_t joint = first.outputs.at(0), input = second.inputs.at(0);
+  const auto moved = [&](int32_t& tensor) {
+    if (tensor != no_tensor) tensor = tensor == input ? joint : tensor + more;
+  };
+  for (ModelNode& node : second.nodes) {
+    std::for_each(node.inputs.begin(), node.inputs.end(), moved);
+    std::for_each(node.outputs.begin(), node.outputs.end(), moved);
+    first.nodes.push_back(std::move(node));
+  }
+  std::for_each(second.outputs.begin(), second.outputs.end(), moved);
+  first.outputs = std::move(second.outputs);
+  std::move(second.tensors.begin(), second.tensors.end(), std::back_inserter(first.tensors));
+}
+
 ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output, Activation activation,
                                bool keeps_dimensions) {
   constexpr int32_t kVersion = 10;
@@ -173,6 +200,11 @@ ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
                            const ConvolutionOptions& options) {
   constexpr int32_t kVersion = 5;
   return {builtin_conv_2d, kVersion, std::move(inputs), {output}, options};
+}
+
+ModelNode average_pool_node(int32_t input, int32_t output, const PoolOptions& options) {
+  constexpr int32_t kVersion = 2;
+  return {builtin_average_pool_2d, kVersion, {input}, {output}, options};
 }
 
 ModelNode depthwise_node(std::vector<int32_t> inputs, int32_t output,

@@ -9,7 +9,12 @@
 
 namespace tw::litert {
 
-enum : int32_t { builtin_relu = 19 };
+enum : int32_t { builtin_average_pool_2d = 1, builtin_relu = 19 };
+
+struct PoolOptions {
+  PaddingType padding;
+  int32_t stride, width, height;
+};
 
 struct ModelTensor {
   Type type = type_f32;
@@ -26,7 +31,7 @@ struct ModelNode {
   int32_t version = 1;
   std::vector<int32_t> inputs, outputs;
   std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, DepthwiseOptions,
-               BatchMatMulOptions>
+               BatchMatMulOptions, PoolOptions>
       options = {};
 };
 
@@ -38,6 +43,9 @@ struct Model {
 
 std::vector<uint8_t> file_of(const Model& model);
 
+/// One behind the other: the second one's input is the first one's output.
+void append(Model& first, Model second);
+
 ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output,
                                Activation activation = activation_none,
                                bool keeps_dimensions = false);
@@ -45,6 +53,7 @@ ModelNode dequantize_node(int32_t input, int32_t output);
 ModelNode batch_matmul_node(int32_t left, int32_t right, int32_t output, bool transposes_right);
 ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
                            const ConvolutionOptions& options);
+ModelNode average_pool_node(int32_t input, int32_t output, const PoolOptions& options);
 ModelNode depthwise_node(std::vector<int32_t> inputs, int32_t output,
                          const DepthwiseOptions& options);
 
