@@ -1,23 +1,18 @@
 #include "integrations/litert/weights.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <new>
 
 #include "integrations/common/message.h"
 #include "integrations/common/this_device.h"
-#include "integrations/litert/threads.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::litert {
 
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 constexpr Scheme kSchemes[] = {
     {type_f32, type_f32, "matmul_clamp_f32_f32_f32p"},
@@ -53,19 +48,10 @@ bool make_plan(const WeightSource& source, Weights& made) {
   return status == TW_OK;
 }
 
-/// Whole kernels of C for any CPU are no match for the host's own.
-bool is_portable(const tw_plan* plan, size_t m) {
-  tw_segment segments[TW_MAX_SEGMENTS];
-  size_t count = 0;
-  tw_plan_segments(plan, m, segments, &count);
-  return std::any_of(segments, segments + count,
-                     [](const tw_segment& segment) { return segment.kernel->features == 0; });
-}
-
 bool is_worth_it(const WeightSource& source, const tw_plan* plan) {
   constexpr size_t kMany = 128;
   if (is_set("TILEWRIGHT_LITERT_TEST", "1")) return true;
-  return !is_portable(plan, 1) && !is_portable(plan, std::max(source.rows, kMany));
+  return !is_portable(plan, std::max(source.rows, kMany));
 }
 
 size_t source_stride(const WeightSource& source) {
@@ -111,13 +97,7 @@ void pack(const WeightSource& source, Weights& made) {
   from.lhs_zero_point = source.lhs_zero_point;
   from.lhs_scale = source.lhs_scale;
   from.dst_scale = source.dst_scale;
-  tilewright::FirstFailure failure;
-  for_slices(
-      static_cast<int>(source.threads), tilewright::rhs_slices(made.plan.get()),
-      [&](size_t slice, size_t) {
-        failure.note(tw_pack_rhs(made.plan.get(), &from, made.packed.get(), made.bytes, slice));
-      });
-  failure.check();
+  pack_weights(from, {static_cast<int>(source.threads)}, made);
 }
 
 std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
@@ -129,10 +109,6 @@ std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
     return nullptr;
   }
   if (!is_worth_it(source, made->plan.get())) return nullptr;
-  made->bytes = tw_rhs_bytes(made->plan.get());
-  const size_t rounded = (made->bytes + kAlignment - 1) / kAlignment * kAlignment;
-  made->packed.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
-  if (made->packed == nullptr) throw std::bad_alloc();
   try {
     pack(source, *made);
   } catch (const tilewright::Error&) {  // as of a bias with which sums could leave i32
@@ -143,10 +119,6 @@ std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
 }
 
 }  // namespace
-
-void Weights::FreeMemory::operator()(uint8_t* memory) const {
-  std::free(memory);
-}
 
 const Scheme* find_scheme(Type input, Type weights) {
   const auto* found = std::find_if(

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "integrations/common/packed_weights.h"
 #include "integrations/litert/litert_abi.h"
 #include "tilewright/tilewright.h"
 
@@ -41,18 +42,7 @@ struct WeightSource {
   auto operator<=>(const WeightSource& other) const = default;
 };
 
-struct Weights {
-  struct FreePlan {
-    void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
-  };
-  struct FreeMemory {
-    void operator()(uint8_t* memory) const;
-  };
-  std::unique_ptr<tw_plan, FreePlan> plan;
-  std::unique_ptr<uint8_t, FreeMemory> packed;
-  size_t bytes = 0;
-  size_t n = 0, k = 0;
-};
+using Weights = PackedWeights;
 
 /// Null where our kernels cannot serve them here, or would not be faster than the host's own.
 std::shared_ptr<const Weights> find_weights(const WeightSource& source);
