@@ -1,4 +1,4 @@
-// Models of one node run on our kernels: by our parts alone, or in an ONNX Runtime.
+// Models of one node run on our kernels: by a host that these tests play, or in an ONNX Runtime.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,13 @@
 namespace tw::onnxruntime {
 
 struct RunOptions {
-  int threads = 1;
-  std::map<std::string, std::string> environment;
-  // Of a runtime only:
+  int threads = 1;                             ///< the session's
   std::map<std::string, std::string> options;  ///< the provider's
-  bool with_us = true, in_node = false;        ///< onnxruntime-node's library instead of Debian's
-  std::string profile;                         ///< what its file begins with
+  int callers = 1;                             ///< at the same time
+  // Of a runtime only:
+  std::map<std::string, std::string> environment;
+  bool with_us = true, in_node = false;  ///< onnxruntime-node's library instead of Debian's
+  std::string profile;                   ///< what its file begins with
 };
 
 struct Outcome {
@@ -25,6 +26,7 @@ struct Outcome {
   std::string messages;
   std::vector<std::vector<Tensor>> outputs;  ///< of each case
   size_t ours = 0;                           ///< nodes
+  size_t kib = 0;  ///< that the process has grown by for the first case; of a runtime only
 };
 
 class OnnxTest : public testing::Test {

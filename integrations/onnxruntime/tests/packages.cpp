@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <stdexcept>
 
 #include "onnxruntime/runner.h"
@@ -40,7 +41,8 @@ std::string node_library() {
 }
 
 std::string words_of(const RunOptions& options) {
-  std::string words = " --threads " + std::to_string(options.threads);
+  std::string words = " --threads " + std::to_string(options.threads) + " --callers " +
+                      std::to_string(options.callers);
   for (const auto& [key, value] : options.options) {
     words += " --option " + quoted(key + "=" + value);
   }
@@ -90,6 +92,10 @@ Outcome OnnxTest::run(const std::vector<Case>& cases, const RunOptions& options)
   Outcome outcome;
   outcome.status = ran.status;
   outcome.messages = ran.output;
+  std::smatch grown;
+  if (std::regex_search(ran.output, grown, std::regex("grown by ([0-9]+) KiB"))) {
+    outcome.kib = std::stoul(grown[1]);
+  }
   outcome.ours = count_of(": ours\n", ran.output);
   for (size_t i = 0; i < cases.size(); ++i) {
     const std::string path = folder.path + "/" + std::to_string(i) + ".onnx.outputs";

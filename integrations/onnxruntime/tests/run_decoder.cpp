@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <random>
 #include <stdexcept>
@@ -50,15 +49,6 @@ Arguments read_arguments(int count, char** words) {
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-size_t resident_mib() {
-  std::ifstream in("/proc/self/status");
-  for (std::string word; in >> word;) {
-    size_t kib = 0;
-    if (word == "VmRSS:" && in >> kib) return kib / 1024;
-  }
-  return 0;
 }
 
 /// A session, and the cache of what it was given.
@@ -157,7 +147,7 @@ void run(const Arguments& arguments) {
   }
   write_tensors(arguments.logits, logits);
   std::cout << "prompt " << best.prompt << " decode " << best.decode << " load " << load
-            << " memory " << resident_mib() << "\n";
+            << " memory " << resident_kib() / 1024 << "\n";
 }
 
 }  // namespace

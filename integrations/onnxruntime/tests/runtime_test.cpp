@@ -109,27 +109,16 @@ TEST_F(Runtime, KeepsNodesWhereOnlyPortableKernelsRun) {
   EXPECT_NE(outcome.messages.find("no kernels that would be faster"), std::string::npos);
 }
 
-TEST_F(Runtime, GivesThreadsOfItsOwnOrOurs) {
-  const std::vector<Case> cases = {nbits_case({{60}, 300, 128, 32}, random)};
-  RunOptions two;
-  two.threads = 2;
-  expect_right(cases, two);
-  RunOptions ours;
-  ours.options = {{"threads", "2"}};
-  expect_right(cases, ours);
-}
-
-TEST_F(Runtime, RefusesOptionsThatMeanNothing) {
-  for (const auto& [key, value, because] : std::vector<std::array<std::string, 3>>{
-           {"thread", "2", "no option \"thread\"; \"threads\" is legal"},
-           {"threads", "0", "option \"threads\" is \"0\"; 1 to 1024 is legal"},
-           {"threads", "2x", "option \"threads\" is \"2x\"; 1 to 1024 is legal"}}) {
-    RunOptions options;
-    options.options = {{key, value}};
-    const Outcome outcome = run({floats_case({"MatMul", {5}, 24, 24}, random)}, options);
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_NE(outcome.messages.find(because), std::string::npos) << outcome.messages;
-  }
+/// What is packed takes the constants' place.
+TEST_F(Runtime, HoldsWeightsOnce) {
+  constexpr int64_t kLarge = 1536;
+  constexpr size_t kKib = size_t{kLarge} * kLarge * sizeof(float) / 1024;
+  const Outcome small = run({floats_case({"MatMul", {1}, 8, 8}, random)});
+  const Outcome large = run({floats_case({"MatMul", {1}, kLarge, kLarge}, random)});
+  ASSERT_EQ(large.status, 0) << large.messages;
+  EXPECT_EQ(large.ours, 1U);
+  EXPECT_GT(large.kib, small.kib + kKib / 2);
+  EXPECT_LT(large.kib, small.kib + kKib + kKib / 2) << "the runtime's constants are there as well";
 }
 
 }  // namespace

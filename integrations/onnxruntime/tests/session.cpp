@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <fstream>
 #include <stdexcept>
 
 namespace tw::onnxruntime {
@@ -152,6 +153,15 @@ std::vector<std::string> Runtime::output_names(OrtSession* session) const {
     check(api_->AllocatorFree(allocator, name));
   }
   return names;
+}
+
+size_t resident_kib() {
+  std::ifstream in("/proc/self/status");
+  for (std::string word; in >> word;) {
+    size_t kib = 0;
+    if (word == "VmRSS:" && in >> kib) return kib;
+  }
+  return 0;
 }
 
 bool take_word(const std::string& name, const std::string& value, SessionChoice& choice) {

@@ -58,7 +58,10 @@ class Runtime {
   OrtEnv* environment_ = nullptr;
 };
 
-/// The options that programs have in common; throws std::invalid_argument for others.
+/// Of this process.
+size_t resident_kib();
+
+/// Whether it is one of the options that programs have in common.
 bool take_word(const std::string& name, const std::string& value, SessionChoice& choice);
 
 }  // namespace tw::onnxruntime
