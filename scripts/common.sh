@@ -5,7 +5,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TILEWRIGHT_ARM_TOOLS=${TILEWRIGHT_ARM_TOOLS:-$HOME/.cache/tilewright/arm-tools}
 TILEWRIGHT_LLAMA=${TILEWRIGHT_LLAMA:-$HOME/.cache/tilewright/llama}
 TILEWRIGHT_LITERT=${TILEWRIGHT_LITERT:-$HOME/.cache/tilewright/litert}
-export TILEWRIGHT_ARM_TOOLS TILEWRIGHT_LLAMA TILEWRIGHT_LITERT root
+TILEWRIGHT_ONNXRUNTIME=${TILEWRIGHT_ONNXRUNTIME:-$HOME/.cache/tilewright/onnxruntime}
+export TILEWRIGHT_ARM_TOOLS TILEWRIGHT_LLAMA TILEWRIGHT_LITERT TILEWRIGHT_ONNXRUNTIME root
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then

@@ -90,7 +90,7 @@ void run_images(const Operation& operation, const Tensor& input, const void* pix
   indirect.pad = pad.data();
   product.lhs.indirect = &indirect;
   for (size_t i = 0; i < extent(input, 0); ++i) {
-    run_product(product, threads, scratch);
+    run_product(product, {threads}, scratch);
     indirect.offset += image_bytes;
     product.args.dst = static_cast<uint8_t*>(product.args.dst) + product.args.dst_bytes;
   }
@@ -126,7 +126,7 @@ void run_convolution(const Operation& operation, const Tensor& input, const void
   product.lhs.data = pixels;
   product.lhs.stride = operation.weights->k * pixel_type(operation, input).bytes_of_value;
   product.lhs.data_bytes = product.args.m * product.lhs.stride;
-  run_product(product, threads, scratch);
+  run_product(product, {threads}, scratch);
 }
 
 }  // namespace tw::litert

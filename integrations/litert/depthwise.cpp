@@ -1,12 +1,9 @@
 #include "integrations/litert/depthwise.h"
 
-#include <algorithm>
-
-#include "integrations/common/own_team.h"
+#include "integrations/common/slices.h"
 #include "integrations/common/this_device.h"
 #include "integrations/litert/convolution.h"
 #include "integrations/litert/tensors.h"
-#include "integrations/litert/threads.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::litert {
@@ -47,12 +44,11 @@ void run_depthwise(const Operation& operation, const Tensor& input, const void* 
   image.table = table.data();
   image.table_count = table.size();
   image.run = &args;
-  threads = std::clamp(threads, 1, available_cores());
   const auto* at = static_cast<const uint8_t*>(pixels);
   for (size_t i = 0; i < extent(input, 0); ++i) {
     tilewright::check(tw_depthwise_table(plan.get(), at, pad.data(), table.data(), table.size()));
     tilewright::FirstFailure failure;
-    for_slices(threads, lines, [&](size_t line, size_t) {
+    for_slices({threads}, lines, [&](size_t line, size_t) {
       failure.note(tw_depthwise_run(plan.get(), &image, line));
     });
     failure.check();

@@ -95,7 +95,7 @@ void run(const Operation& operation, const Tensor& input, const Tensor& output, 
   product.lhs.data = at.input;
   product.lhs.stride = k * bytes;
   product.lhs.data_bytes = product.args.m * product.lhs.stride;
-  run_product(product, threads, scratch);
+  run_product(product, {threads}, scratch);
 }
 
 }  // namespace tw::litert

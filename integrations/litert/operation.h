@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "integrations/common/product.h"
 #include "integrations/litert/litert_abi.h"
-#include "integrations/litert/product.h"
 #include "integrations/litert/weights.h"
 
 namespace tw::litert {

@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "integrations/common/product.h"
 #include "integrations/litert/claims.h"
-#include "integrations/litert/product.h"
 
 namespace tw::litert {
 

@@ -1,25 +1,20 @@
 #include "integrations/litert/weights.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <new>
 
 #include "integrations/common/message.h"
 #include "integrations/common/this_device.h"
 #include "integrations/litert/depthwise.h"
 #include "integrations/litert/tensors.h"
-#include "integrations/litert/threads.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::litert {
 
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 constexpr Scheme kSchemes[] = {
     {type_f32, type_f32, "matmul_clamp_f32_f32_f32p", "dwconv_clamp_f32_f32_f32p"},
@@ -54,21 +49,11 @@ std::unique_ptr<tw_plan, Weights::FreePlan> make_plan(const WeightSource& source
   return std::unique_ptr<tw_plan, Weights::FreePlan>(plan);
 }
 
-bool is_portable(const tw_plan* plan, size_t m) {
-  tw_segment segments[TW_MAX_SEGMENTS];
-  size_t count = 0;
-  tw_plan_segments(plan, m, segments, &count);
-  return std::any_of(segments, segments + count,
-                     [](const tw_segment& segment) { return segment.kernel->features == 0; });
-}
-
-/// Whole kernels of C for any CPU are no match for the host's own.
 bool is_worth_it(const WeightSource& source, const Weights& made) {
   constexpr size_t kMany = 128;
   if (is_set("TILEWRIGHT_LITERT_TEST", "1")) return true;
   if (made.depthwise != nullptr) return made.depthwise->kernel.features != 0;
-  const tw_plan* plan = made.plan.get();
-  return !is_portable(plan, 1) && !is_portable(plan, std::max(source.rows, kMany));
+  return !is_portable(made.plan.get(), std::max(source.rows, kMany));
 }
 
 size_t source_stride(const WeightSource& source) {
@@ -123,13 +108,7 @@ void pack(const WeightSource& source, Weights& made) {
     rows = rows_of_nibbles(source);
     from.data = rows.data();
   }
-  tilewright::FirstFailure failure;
-  for_slices(
-      static_cast<int>(source.threads), tilewright::rhs_slices(made.plan.get()),
-      [&](size_t slice, size_t) {
-        failure.note(tw_pack_rhs(made.plan.get(), &from, made.packed.get(), made.bytes, slice));
-      });
-  failure.check();
+  pack_weights(from, {static_cast<int>(source.threads)}, made);
 }
 
 /// Of any image: what is packed is the same for all.
@@ -152,6 +131,8 @@ void pack_depthwise(const WeightSource& source, const tw_depthwise_plan& plan, W
     from.stride *= 2;
     from.data_bytes *= 2;
   }
+  made.bytes = tw_depthwise_weight_bytes(&plan);
+  made.packed = aligned_memory(made.bytes);
   tilewright::check(tw_depthwise_pack(&plan, &from, made.packed.get(), made.bytes));
 }
 
@@ -164,11 +145,6 @@ void make(const WeightSource& source, Weights& made) {
     made.plan = make_plan(source);
   }
   if (!is_worth_it(source, made)) return;
-  made.bytes = depthwise != nullptr ? tw_depthwise_weight_bytes(depthwise.get())
-                                    : tw_rhs_bytes(made.plan.get());
-  const size_t rounded = (made.bytes + kAlignment - 1) / kAlignment * kAlignment;
-  made.packed.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
-  if (made.packed == nullptr) throw std::bad_alloc();
   if (depthwise != nullptr) {
     pack_depthwise(source, *depthwise, made);
   } else {
@@ -191,10 +167,6 @@ std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
 }
 
 }  // namespace
-
-void Weights::FreeMemory::operator()(uint8_t* memory) const {
-  std::free(memory);
-}
 
 const Scheme* find_scheme(Type input, Type weights) {
   const auto* found = std::find_if(

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "integrations/common/packed_weights.h"
 #include "integrations/litert/litert_abi.h"
 #include "tilewright/depthwise.h"
 
@@ -51,18 +52,8 @@ struct WeightSource {
   auto operator<=>(const WeightSource& other) const = default;
 };
 
-struct Weights {
-  struct FreePlan {
-    void operator()(tw_plan* plan) const { tw_plan_destroy(plan); }
-  };
-  struct FreeMemory {
-    void operator()(uint8_t* memory) const;
-  };
-  std::unique_ptr<tw_plan, FreePlan> plan;         ///< null: depthwise
+struct Weights : PackedWeights {                   // without a plan: depthwise
   const tw_depthwise_kernel* depthwise = nullptr;  ///< that they are packed for
-  std::unique_ptr<uint8_t, FreeMemory> packed;
-  size_t bytes = 0;
-  size_t n = 0, k = 0;
 };
 
 /// Null where our kernels cannot serve them here, or would not be faster than the host's own.

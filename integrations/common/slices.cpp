@@ -1,11 +1,9 @@
-#include "integrations/litert/threads.h"
+#include "integrations/common/slices.h"
 
 #include <algorithm>
 #include <atomic>
 
-#include "integrations/common/own_team.h"
-
-namespace tw::litert {
+namespace tw {
 
 namespace {
 
@@ -23,11 +21,17 @@ void take_slices(void* data) {
 
 }  // namespace
 
-void for_slices(int threads, size_t slices, const std::function<void(size_t, size_t)>& body) {
+void for_slices(const Threads& threads, size_t slices,
+                const std::function<void(size_t, size_t)>& body) {
   if (slices == 0) return;
   Slices shared{body, slices};
-  run_own_team(static_cast<int>(std::min<size_t>(slices, std::max(1, threads))), take_slices,
-               &shared);
+  const auto most = static_cast<size_t>(std::max(1, threads.count));
+  const int count = static_cast<int>(std::min(slices, most));
+  if (count == 1) {
+    take_slices(&shared);
+  } else {
+    threads.run(count, take_slices, &shared);
+  }
 }
 
-}  // namespace tw::litert
+}  // namespace tw

@@ -1,45 +1,29 @@
-#include "integrations/litert/product.h"
+#include "integrations/common/product.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
-#include "integrations/common/own_team.h"
-#include "integrations/litert/threads.h"
 #include "tilewright/tilewright.hpp"
 
-namespace tw::litert {
-
-namespace {
-
-constexpr size_t kScratchAlignment = 64;
-
-size_t scratch_aligned(size_t bytes) {
-  return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
-}
-
-}  // namespace
+namespace tw {
 
 uint8_t* Scratch::of(size_t bytes) {
   if (bytes <= bytes_) return memory_.get();
   bytes_ = 0;
-  const size_t rounded = scratch_aligned(bytes);
-  memory_.reset(static_cast<uint8_t*>(std::aligned_alloc(kScratchAlignment, rounded)));
-  if (memory_ == nullptr) throw std::bad_alloc();
-  bytes_ = rounded;
+  memory_ = aligned_memory(bytes);
+  bytes_ = aligned(bytes);
   return memory_.get();
 }
 
-void run_product(const Product& product, int threads, Scratch& scratch) {
+void run_product(const Product& product, Threads threads, Scratch& scratch) {
   const tw_plan* plan = product.weights.plan.get();
   const size_t m = product.args.m;
   if (m == 0) return;
   size_t packed_bytes = 0, own_bytes = 0;
   tilewright::check(tw_lhs_bytes(plan, m, &packed_bytes));
   tilewright::check(tw_scratch_bytes(plan, m, &own_bytes));
-  threads = std::clamp(threads, 1, available_cores());
-  const size_t packed_end = scratch_aligned(packed_bytes), own_step = scratch_aligned(own_bytes);
-  uint8_t* memory = scratch.of(packed_end + own_step * static_cast<size_t>(threads));
+  threads.count = std::clamp(threads.count, 1, available_cores());
+  const size_t packed_end = aligned(packed_bytes), own_step = aligned(own_bytes);
+  uint8_t* memory = scratch.of(packed_end + own_step * static_cast<size_t>(threads.count));
   tilewright::FirstFailure failure;
 
   for_slices(threads, tilewright::lhs_slices(plan, m), [&](size_t slice, size_t thread) {
@@ -71,4 +55,4 @@ void run_product(const Product& product, int threads, Scratch& scratch) {
   failure.check();
 }
 
-}  // namespace tw::litert
+}  // namespace tw

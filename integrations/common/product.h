@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
-#include "integrations/litert/weights.h"
-#include "tilewright/tilewright.h"
+#include "integrations/common/packed_weights.h"
 
-namespace tw::litert {
+namespace tw {
 
 /// Grows to what the largest product needs.
 class Scratch {
@@ -15,18 +13,18 @@ class Scratch {
   uint8_t* of(size_t bytes);
 
  private:
-  std::unique_ptr<uint8_t, Weights::FreeMemory> memory_;
+  AlignedMemory memory_;
   size_t bytes_ = 0;
 };
 
 /// `lhs` and `args` as the run time wants them, but for packed operands and scratch memory.
 struct Product {
-  const Weights& weights;
+  const PackedWeights& weights;
   tw_lhs_source lhs;
   tw_run_args args;
 };
 
 /// Throws tilewright::Error or std::bad_alloc.
-void run_product(const Product& product, int threads, Scratch& scratch);
+void run_product(const Product& product, Threads threads, Scratch& scratch);
 
-}  // namespace tw::litert
+}  // namespace tw

@@ -1,0 +1,29 @@
+#include "integrations/onnxruntime/node.h"
+
+namespace tw::onnxruntime {
+
+size_t value_count(const Operand& operand) {
+  size_t count = 1;
+  for (const int64_t extent : operand.shape) {
+    require(extent >= 0, "a constant of unknown shape");
+    count *= static_cast<size_t>(extent);
+  }
+  return count;
+}
+
+const Operand& NodeFacts::input(size_t i) const {
+  static const Operand omitted;
+  return i < inputs.size() ? inputs[i] : omitted;
+}
+
+int64_t NodeFacts::integer(const char* name, int64_t otherwise) const {
+  const auto found = integers.find(name);
+  return found == integers.end() ? otherwise : found->second;
+}
+
+float NodeFacts::number(const char* name, float otherwise) const {
+  const auto found = floats.find(name);
+  return found == floats.end() ? otherwise : found->second;
+}
+
+}  // namespace tw::onnxruntime

@@ -1,0 +1,48 @@
+// A node of the host's graph, as it was told us.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "integrations/onnxruntime/onnxruntime_abi.h"
+
+namespace tw::onnxruntime {
+
+/// What a node cannot be done with; what() says it.
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+inline void require(bool holds, const char* otherwise) {
+  if (!holds) throw Refused(otherwise);
+}
+
+struct Operand {
+  std::string name;  ///< "": omitted
+  int32_t type = type_none;
+  bool has_shape = false;
+  std::vector<int64_t> shape;  ///< -1: not known yet
+  const void* data = nullptr;  ///< of a constant; it stays as long as the node does
+
+  [[nodiscard]] bool is_there() const { return !name.empty(); }
+  [[nodiscard]] bool is_constant() const { return data != nullptr; }
+};
+
+/// Of a shape that is known.
+size_t value_count(const Operand& operand);
+
+struct NodeFacts {
+  std::string operation;  ///< "MatMulNBits"
+  std::vector<Operand> inputs, outputs;
+  std::map<std::string, int64_t> integers;  ///< attributes that are set
+  std::map<std::string, float> floats;
+
+  [[nodiscard]] const Operand& input(size_t i) const;  ///< omitted ones included
+  [[nodiscard]] int64_t integer(const char* name, int64_t otherwise) const;
+  [[nodiscard]] float number(const char* name, float otherwise) const;
+};
+
+}  // namespace tw::onnxruntime

@@ -1,0 +1,53 @@
+// Options of the provider: the host keeps them as entries of the session's, with a prefix.
+#include <cctype>
+#include <charconv>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "integrations/common/message.h"
+#include "integrations/onnxruntime/provider.h"
+
+namespace tw::onnxruntime {
+
+namespace {
+
+std::string option_prefix() {
+  std::string prefix = std::string("ep.") + kProviderName + ".";
+  for (char& letter : prefix) letter = static_cast<char>(std::tolower(letter));
+  return prefix;
+}
+
+void take_option(std::string_view key, std::string_view value, Settings& settings) {
+  if (key != "threads") {
+    throw Refused(fmt::format("no option \"{}\"; \"threads\" is legal", key));
+  }
+  int threads = 0;
+  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), threads);
+  const bool is_number = status == std::errc() && end == value.data() + value.size();
+  constexpr int kMost = 1024;
+  if (!is_number || threads < 1 || threads > kMost) {
+    throw Refused(fmt::format("option \"threads\" is \"{}\"; 1 to {} is legal", value, kMost));
+  }
+  settings.threads = threads;
+}
+
+}  // namespace
+
+Settings read_settings(const Api& api, const SessionOptions* options) {
+  KeyValuePairs* entries = nullptr;
+  check(api, api.entries(options, &entries));
+  const std::unique_ptr<KeyValuePairs, void (*)(KeyValuePairs*)> held(entries, api.release_pairs);
+  const char *const *keys = nullptr, *const *values = nullptr;
+  size_t count = 0;
+  api.all_pairs(entries, &keys, &values, &count);
+  Settings settings;
+  const std::string prefix = option_prefix();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view key = keys[i];
+    if (key.starts_with(prefix)) take_option(key.substr(prefix.size()), values[i], settings);
+  }
+  return settings;
+}
+
+}  // namespace tw::onnxruntime

@@ -1,0 +1,102 @@
+#include "onnxruntime/models/onnx.h"
+
+#include <fstream>
+#include <stdexcept>
+
+namespace tw::onnxruntime {
+
+namespace {
+
+// A field is its number and its wire type, then its value (protobuf.dev). Fields are those of
+// onnx.proto, whose names stand beside their numbers.
+
+enum Wire : uint64_t { wire_number = 0, wire_bytes = 2, wire_float = 5 };
+
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value > 127; value /= 128) bytes += static_cast<char>(value % 128 + 128);
+  return bytes + static_cast<char>(value);
+}
+
+std::string number(uint64_t field, int64_t value) {
+  return varint(field * 8 + wire_number) + varint(static_cast<uint64_t>(value));
+}
+
+std::string text(uint64_t field, const std::string& value) {
+  return varint(field * 8 + wire_bytes) + varint(value.size()) + value;
+}
+
+std::string single(uint64_t field, float value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return varint(field * 8 + wire_float) + bytes;
+}
+
+std::string attribute_proto(const OnnxAttribute& attribute) {
+  std::string made = text(1, attribute.name);
+  if (const auto* whole = std::get_if<int64_t>(&attribute.value)) {
+    made += number(3, *whole) + number(20, 2);  // i, type INT
+  } else {
+    made += single(2, std::get<float>(attribute.value)) + number(20, 1);  // f, type FLOAT
+  }
+  return made;
+}
+
+std::string node_proto(const OnnxNode& node, const std::string& name) {
+  std::string made;
+  for (const std::string& input : node.inputs) made += text(1, input);
+  for (const std::string& output : node.outputs) made += text(2, output);
+  made += text(3, name) + text(4, node.operation);
+  for (const OnnxAttribute& attribute : node.attributes) {
+    made += text(5, attribute_proto(attribute));
+  }
+  return made + text(7, node.maker);
+}
+
+std::string tensor_proto(const Tensor& tensor) {
+  std::string made;
+  for (const int64_t extent : tensor.shape) made += number(1, extent);
+  made += number(2, tensor.type) + text(8, tensor.name);
+  return made + text(9, {tensor.bytes.begin(), tensor.bytes.end()});  // raw_data
+}
+
+std::string value_proto(const OnnxValue& value) {
+  std::string shape;
+  for (size_t i = 0; i < value.shape.size(); ++i) {
+    const int64_t extent = value.shape[i];
+    // dim_value, or dim_param
+    shape += text(1, extent >= 0 ? number(1, extent) : text(2, value.name + std::to_string(i)));
+  }
+  const std::string tensor_type = number(1, value.type) + text(2, shape);
+  return text(1, value.name) + text(2, text(1, tensor_type));
+}
+
+std::string graph_proto(const OnnxModel& model) {
+  std::string made;
+  for (size_t i = 0; i < model.nodes.size(); ++i) {
+    made += text(1, node_proto(model.nodes[i], "n" + std::to_string(i)));
+  }
+  made += text(2, "graph");
+  for (const Tensor& tensor : model.constants) made += text(5, tensor_proto(tensor));
+  for (const OnnxValue& value : model.inputs) made += text(11, value_proto(value));
+  for (const OnnxValue& value : model.outputs) made += text(12, value_proto(value));
+  return made;
+}
+
+}  // namespace
+
+std::string file_of(const OnnxModel& model) {
+  constexpr int64_t kFormat = 9, kOperators = 21;  // of ONNX 1.16
+  return number(1, kFormat) + text(7, graph_proto(model)) +
+         text(8, text(1, "") + number(2, kOperators)) +
+         text(8, text(1, "com.microsoft") + number(2, 1));
+}
+
+void write_model(const std::string& path, const OnnxModel& model) {
+  const std::string bytes = file_of(model);
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!out) throw std::runtime_error("cannot write " + path);
+}
+
+}  // namespace tw::onnxruntime
