@@ -7,6 +7,8 @@
 #include "integrations/common/message.h"
 #include "integrations/litert/convolution.h"
 #include "integrations/litert/tensors.h"
+#include "integrations/litert/transposed.h"
+#include "tilewright/tilewright.hpp"
 
 namespace tw::litert {
 
@@ -113,23 +115,30 @@ void take_quantization(const Graph& graph, const Tensor& weights, int32_t dimens
   source.dst_scale = output->scale;
 }
 
-/// What all nodes have in common. One dimension of the weights is that of the outputs.
-void take_operands(const Graph& graph, const Node& node, int32_t dimension, Operation& operation,
+/// Where a node has its operands; one dimension of the weights is that of the outputs.
+struct Places {
+  int32_t dimension;
+  int32_t input = 0, weights = 1, bias = 2;
+};
+
+/// What all nodes have in common.
+void take_operands(const Graph& graph, const Node& node, const Places& at, Operation& operation,
                    WeightSource& source) {
-  require(node.inputs->size >= 2 && node.outputs->size == 1, "inputs or outputs of other numbers");
-  operation.input = node.inputs->data[0];
+  require(node.inputs->size > std::max(at.input, at.weights) && node.outputs->size == 1,
+          "inputs or outputs of other numbers");
+  operation.input = node.inputs->data[at.input];
   operation.output = node.outputs->data[0];
-  const Tensor& weights = constant_weights(graph, node.inputs->data[1]);
+  const Tensor& weights = constant_weights(graph, node.inputs->data[at.weights]);
   const Tensor& input = graph.tensor(operation.input);
   operation.scheme = find_scheme(input.type, weights.type);
   require(operation.scheme != nullptr, "types that we have no kernels for");
   require(graph.tensor(operation.output).type == input.type, "outputs of another type");
   source.scheme = operation.scheme;
   source.data = weights.data;
-  source.n = extent(weights, dimension);
+  source.n = extent(weights, at.dimension);
   source.k = value_count(weights) / source.n;
-  take_bias(graph, input_of(node, 2), operation, source);
-  take_quantization(graph, weights, dimension, operation, source);
+  take_bias(graph, input_of(node, at.bias), operation, source);
+  take_quantization(graph, weights, at.dimension, operation, source);
 }
 
 /// That the input has now; 0 where it is not known or does not fit yet.
@@ -153,7 +162,7 @@ Operation fully_connected(const Graph& graph, const Node& node, WeightSource sou
   operation.activation = known_activation(options.activation);
   operation.keeps_dimensions = options.keeps_dimensions;
   require(options.weights_format == 0, "shuffled weights");
-  take_operands(graph, node, 0, operation, source);
+  take_operands(graph, node, {0}, operation, source);
   require(rank(constant_weights(graph, node.inputs->data[1])) == 2, "weights that are no matrix");
   pack_weights(graph, operation, source);
   return operation;
@@ -177,7 +186,7 @@ Operation convolution(const Graph& graph, const Node& node, WeightSource source)
   Operation operation =
       windowed(graph, node, *static_cast<const ConvolutionOptions*>(node.builtin));
   const Tensor& weights = constant_weights(graph, input_of(node, 1));
-  take_operands(graph, node, 0, operation, source);
+  take_operands(graph, node, {0}, operation, source);
   require(operation.scheme->weights != type_i4, "convolutions by codes of 4 bits");
   const Tensor& input = graph.tensor(operation.input);
   require(rank(input) == 4 && extent(input, 3) == extent(weights, 3), "groups");
@@ -197,13 +206,56 @@ Operation depthwise(const Graph& graph, const Node& node, WeightSource source) {
   require(options.dilation_width == 1 && options.dilation_height == 1, "taps that are apart");
   require(options.stride_width == options.stride_height, "two strides");
   source.order = TW_KXN;
-  take_operands(graph, node, 3, operation, source);
+  take_operands(graph, node, {3}, operation, source);
   require(operation.scheme->depthwise != nullptr, "types that we have no depthwise kernels for");
   const Tensor& input = graph.tensor(operation.input);
   require(rank(input) == 4 && extent(input, 3) == source.n, "several outputs of a channel");
   source.depthwise =
       Taps{extent(weights, 1), extent(weights, 2), static_cast<size_t>(options.stride_height)};
   pack_weights(graph, operation, source);
+  return operation;
+}
+
+/// The outputs' lines and columns, a constant of the model's.
+const int32_t* output_size(const Graph& graph, const Node& node) {
+  const int32_t index = input_of(node, 0);
+  require(index != no_tensor, "no shape");
+  const Tensor& shape = graph.tensor(index);
+  require(is_constant(shape) && shape.type == type_i32 && value_count(shape) == 4,
+          "a shape that is no constant");
+  const auto* its = static_cast<const int32_t*>(shape.data);
+  require(its[1] > 0 && its[2] > 0, "no outputs");
+  return its + 1;
+}
+
+Operation transposed(const Graph& graph, const Node& node, WeightSource source) {
+  const auto& options = *static_cast<const TransposedOptions*>(node.builtin);
+  Operation operation;
+  operation.activation = known_activation(options.activation);
+  require(options.padding == padding_same || options.padding == padding_valid, "another padding");
+  require(options.stride_width > 0 && options.stride_height > 0, "a step of 0");
+  const Tensor& weights = constant_weights(graph, input_of(node, 1));
+  require(rank(weights) == 4, "weights that are no images");
+  take_operands(graph, node, {.dimension = 0, .input = 2, .weights = 1, .bias = 3}, operation,
+                source);
+  require(operation.scheme->weights != type_i4, "convolutions by codes of 4 bits");
+  const Tensor& input = graph.tensor(operation.input);
+  require(rank(input) == 4 && extent(input, 3) == extent(weights, 3), "groups");
+  const int32_t* size = output_size(graph, node);
+  operation.transposed = transposed_window(input, weights, options, static_cast<size_t>(size[0]),
+                                           static_cast<size_t>(size[1]));
+  require(operation.transposed.has_value(), "outputs that the input does not make");
+  const tw_convolution convolution = convolution_of(*operation.transposed, 1);
+  auto part = tilewright::sized<tw_convolution_outputs>();
+  for (size_t i = 0; i == 0 || i < part.parts; ++i) {
+    tilewright::check(tw_convolution_part(&convolution, i, &part));
+    source.part = {*operation.transposed, i};
+    source.taps = part.taps;
+    source.k = part.taps * extent(input, 3);
+    source.rows = part.lines * part.columns;
+    operation.parts.push_back(find_weights(source));
+    require(operation.parts.back() != nullptr, "no kernels that would be faster");
+  }
   return operation;
 }
 
@@ -220,7 +272,7 @@ Operation batch_matmul(const Graph& graph, const Node& node, WeightSource source
   Operation operation;
   operation.keeps_dimensions = true;
   source.order = options.transposes_right ? TW_NXK : TW_KXN;
-  take_operands(graph, node, dimensions - (options.transposes_right ? 2 : 1), operation, source);
+  take_operands(graph, node, {dimensions - (options.transposes_right ? 2 : 1)}, operation, source);
   require(operation.scheme->weights != type_i4, "batches by codes of 4 bits");
   const int32_t inputs = rank(graph.tensor(operation.input));
   operation.leading_ones = static_cast<size_t>(std::max(0, dimensions - inputs));
@@ -239,6 +291,8 @@ bool claim(const Graph& graph, const KnownNode& known, int threads, Claims& clai
       claims.operations.emplace(known.index, convolution(graph, *known.node, source));
     } else if (known.builtin == builtin_depthwise_conv_2d) {
       claims.operations.emplace(known.index, depthwise(graph, *known.node, source));
+    } else if (known.builtin == builtin_transpose_conv) {
+      claims.operations.emplace(known.index, transposed(graph, *known.node, source));
     } else if (known.builtin == builtin_batch_matmul) {
       claims.operations.emplace(known.index, batch_matmul(graph, *known.node, source));
     }

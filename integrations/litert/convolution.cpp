@@ -66,6 +66,23 @@ tw_convolution convolution_of(const Window& window, const Tensor& input, size_t 
   return made;
 }
 
+PixelTable pixel_table(const tw_convolution& convolution, size_t part, const void* pixels,
+                       int32_t zero_point) {
+  PixelTable table = {{},
+                      std::vector<int8_t>(convolution.pixel_bytes, static_cast<int8_t>(zero_point)),
+                      tilewright::sized<tw_convolution_outputs>(),
+                      tilewright::sized<tw_indirect>()};
+  tilewright::check(tw_convolution_part(&convolution, part, &table.outputs));
+  table.rows.resize(table.outputs.lines * table.outputs.columns * table.outputs.taps);
+  tilewright::check(tw_convolution_rows(&convolution, part, pixels, table.pad.data(), 1,
+                                        table.rows.data(), table.rows.size()));
+  table.indirect.rows = table.rows.data();
+  table.indirect.row_count = table.rows.size();
+  table.indirect.tile = 1;
+  table.indirect.pad = table.pad.data();
+  return table;
+}
+
 namespace {
 
 /// Each image by itself: their rows are in one table, an image's size further.
@@ -75,23 +92,13 @@ void run_images(const Operation& operation, const Tensor& input, const void* pix
   const size_t pixel_bytes = extent(input, 3) * pixel.bytes_of_value;
   const size_t image_bytes = extent(input, 1) * extent(input, 2) * pixel_bytes;
   const tw_convolution convolution = convolution_of(*operation.window, input, pixel_bytes);
-  auto part = tilewright::sized<tw_convolution_outputs>();
-  tilewright::check(tw_convolution_part(&convolution, 0, &part));
-  product.args.m = part.lines * part.columns;
+  PixelTable table = pixel_table(convolution, 0, pixels, pixel.zero_point);
+  product.args.m = table.outputs.lines * table.outputs.columns;
   product.args.dst_bytes = product.args.m * product.args.dst_stride;
-  std::vector<const void*> rows(product.args.m * part.taps);
-  const std::vector<int8_t> pad(pixel_bytes, static_cast<int8_t>(pixel.zero_point));
-  tilewright::check(
-      tw_convolution_rows(&convolution, 0, pixels, pad.data(), 1, rows.data(), rows.size()));
-  auto indirect = tilewright::sized<tw_indirect>();
-  indirect.rows = rows.data();
-  indirect.row_count = rows.size();
-  indirect.tile = 1;
-  indirect.pad = pad.data();
-  product.lhs.indirect = &indirect;
+  product.lhs.indirect = &table.indirect;
   for (size_t i = 0; i < extent(input, 0); ++i) {
     run_product(product, {threads}, scratch);
-    indirect.offset += image_bytes;
+    table.indirect.offset += image_bytes;
     product.args.dst = static_cast<uint8_t*>(product.args.dst) + product.args.dst_bytes;
   }
 }

@@ -35,6 +35,7 @@ enum Builtin : int32_t {
   builtin_depthwise_conv_2d = 4,
   builtin_dequantize = 6,
   builtin_fully_connected = 9,
+  builtin_transpose_conv = 67,
   builtin_batch_matmul = 126,
 };
 
@@ -156,6 +157,12 @@ struct DepthwiseOptions {
   int32_t multiplier;  ///< outputs of each channel
   Activation activation;
   int32_t dilation_width, dilation_height;
+};
+
+struct TransposedOptions {
+  PaddingType padding;
+  int32_t stride_width, stride_height;
+  Activation activation;
 };
 
 struct BatchMatMulOptions {

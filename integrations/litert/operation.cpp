@@ -6,6 +6,7 @@
 #include "integrations/litert/convolution.h"
 #include "integrations/litert/depthwise.h"
 #include "integrations/litert/tensors.h"
+#include "integrations/litert/transposed.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::litert {
@@ -54,13 +55,18 @@ size_t bytes_of_value(const Scheme& scheme) {
 
 void set_bias(const Operation& operation, const Addresses& at, tw_run_args& args) {
   args.bias = operation.own_bias.empty() ? at.bias : operation.own_bias.data();
-  args.bias_count = args.bias == nullptr ? 0 : operation.weights->n;
+  args.bias_count = args.bias == nullptr ? 0 : outputs_of(operation);
 }
 
 }  // namespace
 
+size_t outputs_of(const Operation& operation) {
+  return operation.transposed ? operation.parts.front()->n : operation.weights->n;
+}
+
 std::vector<int32_t> output_shape(const Operation& operation, const Tensor& input) {
   if (operation.window) return convolved_shape(operation, input);
+  if (operation.transposed) return transposed_shape(operation, input);
   const size_t k = operation.weights->k, values = value_count(input);
   const auto n = static_cast<int32_t>(operation.weights->n);
   if (values % k != 0) throw Refused("an input that is no rows of as many values as the weights");
@@ -75,17 +81,22 @@ std::vector<int32_t> output_shape(const Operation& operation, const Tensor& inpu
 
 void run(const Operation& operation, const Tensor& input, const Tensor& output, const Addresses& at,
          int threads, Scratch& scratch) {
-  const size_t bytes = bytes_of_value(*operation.scheme), k = operation.weights->k;
-  Product product = {*operation.weights, tilewright::sized<tw_lhs_source>(),
-                     tilewright::sized<tw_run_args>()};
-  set_clamp(operation, output, product.args);
-  set_bias(operation, at, product.args);
-  product.args.dst = at.output;
-  product.args.dst_stride = operation.weights->n * bytes;
-  if (operation.weights->depthwise != nullptr) {
-    run_depthwise(operation, input, at.input, product.args, threads);
+  const size_t bytes = bytes_of_value(*operation.scheme);
+  auto args = tilewright::sized<tw_run_args>();
+  set_clamp(operation, output, args);
+  set_bias(operation, at, args);
+  args.dst = at.output;
+  args.dst_stride = outputs_of(operation) * bytes;
+  if (operation.transposed) {
+    run_transposed(operation, input, at.input, args, threads, scratch);
     return;
   }
+  if (operation.weights->depthwise != nullptr) {
+    run_depthwise(operation, input, at.input, args, threads);
+    return;
+  }
+  const size_t k = operation.weights->k;
+  Product product = {*operation.weights, tilewright::sized<tw_lhs_source>(), args};
   if (operation.window) {
     run_convolution(operation, input, at.input, product, threads, scratch);
     return;

@@ -27,13 +27,17 @@ struct Operation {
   bool keeps_dimensions = false;
   size_t leading_ones = 0;  ///< dimensions that the output has in front of the input's
   std::optional<Window> window;
-  std::shared_ptr<const Weights> weights;
+  std::optional<TransposedWindow> transposed;
+  std::vector<std::shared_ptr<const Weights>> parts;  ///< of a transposed convolution's weights
+  std::shared_ptr<const Weights> weights;             ///< of all others
 };
 
 /// What a node cannot be done with; what() says it.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+size_t outputs_of(const Operation& operation);  ///< of each row of the product
 
 /// The output's shape for the input's that is known now.
 std::vector<int32_t> output_shape(const Operation& operation, const Tensor& input);

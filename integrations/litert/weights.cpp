@@ -100,14 +100,26 @@ tw_rhs_source rhs_source(const WeightSource& source) {
   return from;
 }
 
+std::vector<uint8_t> rows_of_part(const WeightSource& source) {
+  const TransposedWindow& window = source.part->window;
+  const size_t tap_bytes = source_stride(source) / source.taps;
+  const size_t whole = source.n * window.kernel_height * window.kernel_width * tap_bytes;
+  const tw_convolution convolution = convolution_of(window, 1);
+  std::vector<uint8_t> rows(source.n * source_stride(source));
+  tilewright::check(tw_convolution_weights(&convolution, source.part->index, source.data, whole,
+                                           source.n, tap_bytes, rows.data(), rows.size()));
+  return rows;
+}
+
 void pack(const WeightSource& source, Weights& made) {
   tw_rhs_source from = rhs_source(source);
   std::vector<uint8_t> rows;
-  const bool has_loose_rows = source.scheme->weights == type_i4 && source.k % 2 != 0;
-  if (has_loose_rows) {
+  if (source.part) {
+    rows = rows_of_part(source);
+  } else if (source.scheme->weights == type_i4 && source.k % 2 != 0) {
     rows = rows_of_nibbles(source);
-    from.data = rows.data();
   }
+  if (!rows.empty()) from.data = rows.data();
   pack_weights(from, {static_cast<int>(source.threads)}, made);
 }
 
@@ -167,6 +179,25 @@ std::shared_ptr<const Weights> make_weights(const WeightSource& source) {
 }
 
 }  // namespace
+
+tw_convolution convolution_of(const TransposedWindow& window, size_t pixel_bytes) {
+  auto made = tilewright::sized<tw_convolution>();
+  made.transposed = 1;
+  made.height = window.height;
+  made.width = window.width;
+  made.pixel_bytes = pixel_bytes;
+  made.kernel_height = window.kernel_height;
+  made.kernel_width = window.kernel_width;
+  made.stride_height = window.stride_height;
+  made.stride_width = window.stride_width;
+  made.top = window.top;
+  made.bottom = window.bottom;
+  made.left = window.left;
+  made.right = window.right;
+  made.more_height = window.more_height;
+  made.more_width = window.more_width;
+  return made;
+}
 
 const Scheme* find_scheme(Type input, Type weights) {
   const auto* found = std::find_if(

@@ -32,6 +32,23 @@ struct Taps {
   auto operator<=>(const Taps& other) const = default;
 };
 
+/// Of a transposed convolution, as tw_convolution has them.
+struct TransposedWindow {
+  size_t height, width, kernel_height, kernel_width, stride_height, stride_width;
+  size_t top, bottom, left, right, more_height, more_width;
+
+  auto operator<=>(const TransposedWindow& other) const = default;
+};
+tw_convolution convolution_of(const TransposedWindow& window, size_t pixel_bytes);
+
+/// Of its weights.
+struct TransposedPart {
+  TransposedWindow window;
+  size_t index;
+
+  auto operator<=>(const TransposedPart& other) const = default;
+};
+
 /// All that packed weights hang on. Constants of a model stay where they are as long as one of its
 /// interpreters does, and so longer than what is packed for it.
 struct WeightSource {
@@ -39,11 +56,12 @@ struct WeightSource {
   const void* data = nullptr;
   tw_rhs_order order = TW_NXK;  ///< n rows of k values; TW_KXN: k rows of n
   size_t n = 0, k = 0;
-  size_t taps = 0;                ///< as tw_matmul has them
-  size_t rows = 0;                ///< of activations that they are meant for; 0: unknown
-  size_t threads = 1;             ///< likewise
-  std::optional<Taps> depthwise;  ///< each channel by itself: TW_KXN, k taps of n channels
-  std::vector<float> scales;      ///< of rows; floats: none
+  size_t taps = 0;                     ///< as tw_matmul has them
+  size_t rows = 0;                     ///< of activations that they are meant for; 0: unknown
+  size_t threads = 1;                  ///< likewise
+  std::optional<Taps> depthwise;       ///< each channel by itself: TW_KXN, k taps of n channels
+  std::optional<TransposedPart> part;  ///< k and taps are its own
+  std::vector<float> scales;           ///< of rows; floats: none
   /// Codes out: what is packed with the weights.
   const void* bias = nullptr;
   int32_t lhs_zero_point = 0;

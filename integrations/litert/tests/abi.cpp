@@ -86,6 +86,11 @@ SAME_PLACE(DepthwiseOptions, activation, TfLiteDepthwiseConvParams, activation);
 SAME_PLACE(DepthwiseOptions, dilation_width, TfLiteDepthwiseConvParams, dilation_width_factor);
 SAME_PLACE(DepthwiseOptions, dilation_height, TfLiteDepthwiseConvParams, dilation_height_factor);
 
+SAME_PLACE(TransposedOptions, padding, TfLiteTransposeConvParams, padding);
+SAME_PLACE(TransposedOptions, stride_width, TfLiteTransposeConvParams, stride_width);
+SAME_PLACE(TransposedOptions, stride_height, TfLiteTransposeConvParams, stride_height);
+SAME_PLACE(TransposedOptions, activation, TfLiteTransposeConvParams, activation);
+
 SAME_PLACE(BatchMatMulOptions, transposes_left, TfLiteBatchMatMulParams, adj_x);
 SAME_PLACE(BatchMatMulOptions, transposes_right, TfLiteBatchMatMulParams, adj_y);
 
@@ -107,6 +112,7 @@ static_assert(same(builtin_conv_2d, kTfLiteBuiltinConv2d) &&
               same(builtin_depthwise_conv_2d, kTfLiteBuiltinDepthwiseConv2d) &&
               same(builtin_dequantize, kTfLiteBuiltinDequantize) &&
               same(builtin_fully_connected, kTfLiteBuiltinFullyConnected) &&
+              same(builtin_transpose_conv, kTfLiteBuiltinTransposeConv) &&
               same(builtin_batch_matmul, kTfLiteBuiltinBatchMatmul));
 static_assert(same(flag_allows_dynamic_tensors, kTfLiteDelegateFlagsAllowDynamicTensors));
 static_assert(same(no_tensor, kTfLiteOptionalTensor));

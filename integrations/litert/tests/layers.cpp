@@ -25,6 +25,9 @@ namespace {
 struct DepthwiseShape {
   ImageShape images;
 };
+struct TransposedShape {
+  ImageShape images;
+};
 struct NetworkShape {
   int32_t size;  ///< of the image, in pixels
 };
@@ -32,13 +35,15 @@ struct NetworkShape {
 struct NamedLayer {
   const char* name;
   LayerKind kind;
-  std::variant<MatrixShape, ImageShape, BatchShape, DepthwiseShape, NetworkShape> shape;
+  std::variant<MatrixShape, ImageShape, BatchShape, DepthwiseShape, TransposedShape, NetworkShape>
+      shape;
 };
 
 const MatrixShape kPrompt = {{128, 1024}, 1024}, kOneRow = {{1, 1024}, 1024};
 const BatchShape kBatches = {{8, 16, 1024}, 1024};
 const ImageShape kPoints = {{1, 28, 28, 256}, 1, 1, 256}, kWindow = {{1, 28, 28, 128}, 3, 3, 128};
 const DepthwiseShape kChannels = {{{1, 56, 56, 128}, 3, 3, 128}};
+const TransposedShape kLarger = {{{1, 28, 28, 128}, 3, 3, 64, padding_same, 2}};
 
 const NamedLayer kLayers[] = {
     {"fc-f32", {type_f32, type_f32}, kPrompt},
@@ -67,6 +72,8 @@ const NamedLayer kLayers[] = {
     {"dwconv3x3-f32", {type_f32, type_f32}, kChannels},
     {"dwconv3x3-f16w", {type_f32, type_f16}, kChannels},
     {"dwconv3x3-int8", {type_i8, type_i8}, kChannels},
+    {"tconv3x3-f32", {type_f32, type_f32}, kLarger},
+    {"tconv3x3-int8", {type_i8, type_i8}, kLarger},
     {"mobilenet-f32", {type_f32, type_f32}, NetworkShape{224}},
     {"mobilenet-f16w", {type_f32, type_f16}, NetworkShape{224}},
     {"mobilenet-int8", {type_i8, type_i8}, NetworkShape{224}},
@@ -121,6 +128,16 @@ MadeLayer make(const LayerKind& kind, const DepthwiseShape& shape) {
   const std::vector<double> inputs = random_pixels(layer, images.image);
   return {depthwise_model(layer, images), inputs,
           [=] { return exact_channels(layer, pixel_rows(images, inputs, padding_of(layer))); }};
+}
+
+MadeLayer make(const LayerKind& kind, const TransposedShape& shape) {
+  const ImageShape& images = shape.images;
+  const int32_t k = images.kernel_height * images.kernel_width * images.image.channels;
+  const Layer layer = random_layer(kind, images.outputs, static_cast<size_t>(k), random);
+  const std::vector<double> inputs = random_pixels(layer, images.image);
+  return {transposed_model(layer, images), inputs, [=] {
+            return exact_products(layer, transposed_rows(images, inputs, padding_of(layer)));
+          }};
 }
 
 MadeLayer make(const LayerKind& kind, const NetworkShape& shape) {

@@ -80,6 +80,13 @@ Along across(const ImageShape& shape) {
   return along(shape, shape.image.width, shape.kernel_width);
 }
 
+/// Of a transposed convolution: outputs, and what is cut off in front of them.
+Along along_transposed(const ImageShape& shape, int32_t input, int32_t kernel, int32_t more) {
+  const int32_t whole = (input - 1) * shape.stride + kernel;
+  const int32_t outputs = (shape.padding == padding_same ? input * shape.stride : whole) + more;
+  return {outputs, std::max(0, whole - outputs) / 2};
+}
+
 }  // namespace
 
 size_t rows_of(const MatrixShape& shape) {
@@ -141,6 +148,47 @@ Model depthwise_model(const Layer& layer, const ImageShape& shape) {
                                        {shape.padding, shape.stride, shape.stride, 1,
                                         layer.kind.activation, shape.dilation, shape.dilation}));
   return model;
+}
+
+Model transposed_model(const Layer& layer, const ImageShape& shape, int32_t more) {
+  const Image& image = shape.image;
+  const std::vector<int32_t> output = {
+      image.count, along_transposed(shape, image.height, shape.kernel_height, more).outputs,
+      along_transposed(shape, image.width, shape.kernel_width, more).outputs,
+      static_cast<int32_t>(layer.n)};
+  Model model = layer_model(layer, {image.count, image.height, image.width, image.channels},
+                            {shape.kernel_height, shape.kernel_width, image.channels}, output);
+  const auto size = static_cast<int32_t>(model.tensors.size());
+  model.tensors.push_back({type_i32, {4}, bytes_of(type_i32, {output.begin(), output.end()})});
+  model.nodes.push_back(
+      transposed_node({size, 1, 0, layer.kind.has_bias ? 2 : no_tensor}, 3,
+                      {shape.padding, shape.stride, shape.stride, layer.kind.activation}));
+  return model;
+}
+
+std::vector<double> transposed_rows(const ImageShape& shape, const std::vector<double>& inputs,
+                                    double padding, int32_t more) {
+  const Image& image = shape.image;
+  const Along lines = along_transposed(shape, image.height, shape.kernel_height, more);
+  const Along columns = along_transposed(shape, image.width, shape.kernel_width, more);
+  const int32_t taps = shape.kernel_height * shape.kernel_width;
+  std::vector<double> rows;
+  for (int32_t out = 0; out < image.count * lines.outputs * columns.outputs; ++out) {
+    const int32_t i = out / (lines.outputs * columns.outputs);
+    for (int32_t tap = 0; tap < taps; ++tap) {
+      const int32_t down =
+          out / columns.outputs % lines.outputs + lines.before - tap / shape.kernel_width;
+      const int32_t across = out % columns.outputs + columns.before - tap % shape.kernel_width;
+      const int32_t y = down / shape.stride, x = across / shape.stride;
+      const bool is_there = down >= 0 && across >= 0 && down % shape.stride == 0 &&
+                            across % shape.stride == 0 && y < image.height && x < image.width;
+      for (int32_t c = 0; c < image.channels; ++c) {
+        const int32_t at = ((i * image.height + y) * image.width + x) * image.channels + c;
+        rows.push_back(is_there ? inputs[static_cast<size_t>(at)] : padding);
+      }
+    }
+  }
+  return rows;
 }
 
 Layer channel_of(const Layer& layer, size_t channel) {

@@ -42,6 +42,11 @@ Model depthwise_model(const Layer& layer, const ImageShape& shape);
 /// The pixels that the kernel lies on, of each output.
 std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double>& inputs,
                                double padding);
+/// Transposed: as large as the shape's padding says, or with `more` lines and columns.
+Model transposed_model(const Layer& layer, const ImageShape& shape, int32_t more = 0);
+/// Likewise the pixels of each of its outputs, in the order of the kernel's taps.
+std::vector<double> transposed_rows(const ImageShape& shape, const std::vector<double>& inputs,
+                                    double padding, int32_t more = 0);
 /// One channel of a depthwise layer by itself, and its part of such pixels.
 Layer channel_of(const Layer& layer, size_t channel);
 std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& rows,

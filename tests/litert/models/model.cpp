@@ -85,6 +85,13 @@ std::vector<Flat::Field> fields_of(const DepthwiseOptions& options) {
           Flat::field(6, options.dilation_height)};
 }
 
+std::vector<Flat::Field> fields_of(const TransposedOptions& options) {
+  const int8_t padding = options.padding == padding_same ? 0 : 1;
+  return {Flat::field(0, padding), Flat::field(1, options.stride_width),
+          Flat::field(2, options.stride_height),
+          Flat::field(3, static_cast<int8_t>(options.activation))};
+}
+
 std::vector<Flat::Field> fields_of(const BatchMatMulOptions& options) {
   return {Flat::field(0, options.transposes_left), Flat::field(1, options.transposes_right),
           Flat::field(2, options.asymmetric_inputs)};
@@ -103,13 +110,15 @@ void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
     fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
   };
   constexpr uint8_t kConvolution = 1, kDepthwise = 2, kPool = 5, kFullyConnected = 8,
-                    kBatchMatMul = 101;
+                    kTransposed = 49, kBatchMatMul = 101;
   if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
     add(kFullyConnected, *connected);
   } else if (const auto* convolution = std::get_if<ConvolutionOptions>(&node.options)) {
     add(kConvolution, *convolution);
   } else if (const auto* depthwise = std::get_if<DepthwiseOptions>(&node.options)) {
     add(kDepthwise, *depthwise);
+  } else if (const auto* transposed = std::get_if<TransposedOptions>(&node.options)) {
+    add(kTransposed, *transposed);
   } else if (const auto* pool = std::get_if<PoolOptions>(&node.options)) {
     add(kPool, *pool);
   } else if (const auto* batch = std::get_if<BatchMatMulOptions>(&node.options)) {
@@ -205,6 +214,12 @@ ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
 ModelNode average_pool_node(int32_t input, int32_t output, const PoolOptions& options) {
   constexpr int32_t kVersion = 2;
   return {builtin_average_pool_2d, kVersion, {input}, {output}, options};
+}
+
+ModelNode transposed_node(std::vector<int32_t> inputs, int32_t output,
+                          const TransposedOptions& options) {
+  constexpr int32_t kVersion = 4;
+  return {builtin_transpose_conv, kVersion, std::move(inputs), {output}, options};
 }
 
 ModelNode depthwise_node(std::vector<int32_t> inputs, int32_t output,

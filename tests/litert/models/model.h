@@ -31,7 +31,7 @@ struct ModelNode {
   int32_t version = 1;
   std::vector<int32_t> inputs, outputs;
   std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, DepthwiseOptions,
-               BatchMatMulOptions, PoolOptions>
+               TransposedOptions, BatchMatMulOptions, PoolOptions>
       options = {};
 };
 
@@ -54,6 +54,8 @@ ModelNode batch_matmul_node(int32_t left, int32_t right, int32_t output, bool tr
 ModelNode convolution_node(std::vector<int32_t> inputs, int32_t output,
                            const ConvolutionOptions& options);
 ModelNode average_pool_node(int32_t input, int32_t output, const PoolOptions& options);
+ModelNode transposed_node(std::vector<int32_t> inputs, int32_t output,
+                          const TransposedOptions& options);
 ModelNode depthwise_node(std::vector<int32_t> inputs, int32_t output,
                          const DepthwiseOptions& options);
 
