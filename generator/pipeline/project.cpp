@@ -14,6 +14,8 @@
 namespace tw {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// Where weights of a format come from in the project, "q4_k", and the file that makes them.
 struct ExampleWeights {
   std::string_view format;
@@ -116,7 +118,7 @@ std::string rows_text(const Workload& workload) {
 }  // namespace
 
 std::vector<TreeFile> project_files(const Workload& workload, const std::string& version,
-                                    const std::filesystem::path& templates) {
+                                    const fs::path& templates) {
   std::set<std::string> formats;
   std::set<std::string> sources;
   for (const Matmul& matmul : workload.matmuls) {
@@ -147,6 +149,20 @@ std::vector<TreeFile> project_files(const Workload& workload, const std::string&
     files.push_back({file, fill_template(templates / "project" / file, {})});
   }
   return files;
+}
+
+void check_nothing_there(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(folder, error))) return;
+  if (!fs::is_directory(folder, error)) {
+    throw TreeError(fmt::format("{} is not a folder: give an empty one, or one that does not exist",
+                                folder.string()));
+  }
+  const fs::directory_iterator files(folder, error);
+  if (error) throw TreeError(fmt::format("cannot read {}: {}", folder.string(), error.message()));
+  if (files == fs::directory_iterator()) return;
+  throw TreeError(fmt::format("{} is not empty: give an empty folder, or one that does not exist",
+                              folder.string()));
 }
 
 }  // namespace tw

@@ -14,4 +14,8 @@ namespace tw {
 std::vector<TreeFile> project_files(const Workload& workload, const std::string& version,
                                     const std::filesystem::path& templates);
 
+/// What is there is somebody's work: a project starts from nothing. Throws TreeError unless the
+/// folder is empty or missing.
+void check_nothing_there(const std::filesystem::path& folder);
+
 }  // namespace tw

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -76,6 +76,18 @@ TEST(NewProject, RunsWeightsOfEveryKind) {
   EXPECT_NE(ran.output.find("\nall \"of\" @THEM@ ?\?/ on "), std::string::npos) << ran.output;
   EXPECT_NE(ran.output.find(", 3 threads\n"), std::string::npos) << ran.output;
   EXPECT_EQ(run(folder, "build/engine 0").output, "usage: engine [THREADS], 1 to 1024\n");
+
+  // It notices a slice that nobody takes, and weights that are others than those packed.
+  for (const auto& [file, mistake] : std::map<std::string, std::string>{
+           {"main.c", "s/w->slices = slices;/w->slices = slices - 1;/"},
+           {"ggml_blocks.c", "s/\\[i % 16\\]/[i % 8]/"}}) {
+    ran = run(folder, "cp engine/" + file + " kept && sed -i '" + mistake + "' engine/" + file +
+                          " && ! cmp -s kept engine/" + file +
+                          " && cmake --build build > log && build/engine; r=$?; mv kept engine/" +
+                          file + "; exit $r");
+    EXPECT_EQ(ran.status, 1) << ran.output;
+    EXPECT_TRUE(ran.output.ends_with("\nWRONG\n")) << ran.output;
+  }
 }
 
 /// A project for one layer, and one shipped kernel, which is enough for it.
@@ -110,25 +122,13 @@ TEST(NewProject, RunsOnShippedSources) {
 TEST(NewProject, WritesIntoNothingOfOthers) {
   const Folder folder;
   folder.write("w.yaml", "workload: w\nmatmuls: [{name: a, n: 8, k: 8}]\nm: 1\n");
-  fs::create_directory(folder.path() / "full");
-  folder.write("full/.hidden", "mine");
-  const auto refused = [&](const std::string& arguments) {
-    const Ran ran = run(folder, "tilewright new-project " + arguments);
-    EXPECT_EQ(ran.status, 1) << ran.output;
-    return ran.output;
-  };
-  EXPECT_EQ(refused("full --for w.yaml"),
-            "full is not empty: give an empty folder, or one that does not exist\n");
-  EXPECT_EQ(run(folder, "ls -A full").output, ".hidden\n");
-  EXPECT_EQ(refused("w.yaml --for w.yaml"),
-            "w.yaml is not a folder: give an empty one, or one that does not exist\n");
-  fs::create_symlink("nowhere", folder.path() / "link");
-  EXPECT_EQ(refused("link --for w.yaml"),
-            "link is not a folder: give an empty one, or one that does not exist\n");
   fs::create_directory(folder.path() / "empty");
   EXPECT_EQ(run(folder, "tilewright new-project empty --for w.yaml").status, 0);
-  EXPECT_EQ(refused("empty --for w.yaml"),
-            "empty is not empty: give an empty folder, or one that does not exist\n");
+  fs::remove(folder.path() / "empty/main.c");
+  const Ran ran = run(folder, "tilewright new-project empty --for w.yaml");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.output, "empty is not empty: give an empty folder, or one that does not exist\n");
+  EXPECT_FALSE(fs::exists(folder.path() / "empty/main.c"));
   EXPECT_EQ(run(folder, "tilewright new-project deep/er --for w.yaml").status, 0);
   EXPECT_TRUE(fs::exists(folder.path() / "deep/er/main.c"));
 }
@@ -148,6 +148,56 @@ TEST(NewProject, NamesMistakesInWorkloads) {
   EXPECT_EQ(run(folder, "tilewright new-project '' --for w.yaml").status, 2);
 }
 
+/// A file of a project for these layers.
+std::string text_of(const std::string& path, const std::string& name,
+                    const std::vector<Matmul>& matmuls) {
+  Workload workload;
+  workload.name = name;
+  workload.matmuls = matmuls;
+  workload.rows = {{1, 128}, {64, 1}};
+  for (const TreeFile& file : project_files(workload, "0.1", source / "templates")) {
+    if (file.path == path) return file.text;
+  }
+  return "";
+}
+
+Matmul blocks_of(const std::string& rhs, int block, const std::string& scales) {
+  return {"a", "matmul_clamp_f32_qsi8d32p_" + rhs, 8, 512, 1, block, scales};
+}
+
+TEST(ProjectFiles, HaveTheWorkload) {
+  const std::string text = text_of(
+      "layers.h", "@W@ ?",
+      {{"\"", "matmul_clamp_f32_f32_f32p", 8, 9, 1, 0, ""}, blocks_of("qsi4c32p", 64, "bf16")});
+  EXPECT_NE(text.find("workload[] = \"\\100W\\100 \\077\";"), std::string::npos) << text;
+  EXPECT_NE(text.find("    {.name = \"\\042\",\n"
+                      "     .family = \"matmul_clamp_f32_f32_f32p\",\n"
+                      "     .n = 8, .k = 9, .as = &f32},\n"
+                      "    {.name = \"a\",\n"
+                      "     .family = \"matmul_clamp_f32_qsi8d32p_qsi4c32p\",\n"
+                      "     .n = 8, .k = 512, .block = 64, .scales = TW_SCALES_BF16, .as = &int4},"
+                      "\n};"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("rows[] = {{1, 128}, {64, 1}};"), std::string::npos) << text;
+}
+
+TEST(ProjectFiles, HaveWeightsAsModelFilesDoWhereThoseHaveSuch) {
+  const auto weights = [](const std::string& rhs, int block, const std::string& scales) {
+    return text_of("weights.h", "w", {blocks_of(rhs, block, scales)});
+  };
+  EXPECT_NE(weights("qsi4c32p", 32, "f16").find("extern const format q4_0;"), std::string::npos);
+  EXPECT_NE(weights("qsi4c32p", 64, "f16").find("extern const format int4;"), std::string::npos);
+  EXPECT_NE(weights("qsi4c32p", 32, "bf16").find("extern const format int4;"), std::string::npos);
+  EXPECT_NE(weights("qmi4k32p", 256, "f16").find("extern const format q4_k;"), std::string::npos);
+  const std::string build =
+      text_of("CMakeLists.txt", "w",
+              {blocks_of("qmi4k32p", 256, "f16"), blocks_of("qmi5k32p", 256, "f16"),
+               blocks_of("qsi8c32p", 32, "f32")});
+  EXPECT_NE(build.find("weights.c codes.c ggml_k.c)"), std::string::npos) << build;
+  EXPECT_NE(build.find("find_package(tilewright 0.1 REQUIRED)"), std::string::npos) << build;
+}
+
 TEST(ProjectFiles, WeightsOfNoKnownKindAreRefused) {
   Workload workload;
   workload.name = "w";
@@ -160,6 +210,27 @@ TEST(ProjectFiles, WeightsOfNoKnownKindAreRefused) {
     EXPECT_STREQ(error.what(),
                  "matmul 'a': there are no example weights for matmul_clamp_f32_f32_odd");
   }
+}
+
+TEST(ProjectFolder, IsNobodysYet) {
+  const Folder folder;
+  const auto refused = [&](const std::string& path) -> std::string {
+    try {
+      check_nothing_there(folder.path() / path);
+    } catch (const TreeError& error) {
+      return std::string(error.what()).substr(folder.path().string().size() + 1);
+    }
+    return "";
+  };
+  EXPECT_EQ(refused("missing"), "");
+  fs::create_directory(folder.path() / "full");
+  EXPECT_EQ(refused("full"), "");
+  folder.write("full/.hidden", "mine");
+  EXPECT_EQ(refused("full"), "full is not empty: give an empty folder, or one that does not exist");
+  EXPECT_EQ(refused("full/.hidden"),
+            "full/.hidden is not a folder: give an empty one, or one that does not exist");
+  fs::create_symlink("nowhere", folder.path() / "link");
+  EXPECT_EQ(refused("link"), "link is not a folder: give an empty one, or one that does not exist");
 }
 
 }  // namespace
