@@ -65,6 +65,13 @@ struct ShipOptions {
 };
 int run_ship(const ShipOptions& options);
 
+struct NewProjectOptions {
+  std::string folder;
+  std::string workload;
+  std::string templates;
+};
+int run_new_project(const NewProjectOptions& options);
+
 struct WorkloadOptions {
   std::string model;  ///< a GGUF file
   std::string out;    ///< empty: print it

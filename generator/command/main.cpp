@@ -25,6 +25,7 @@ struct CommandLine {
   tw::RecordsOptions records;
   tw::ReportOptions report;
   tw::ShipOptions ship;
+  tw::NewProjectOptions new_project;
   std::string templates;
   int status = 0;
 
@@ -44,6 +45,7 @@ struct CommandLine {
         "  tilewright report --records mine.jsonl -o mine.html\n"
         "  tilewright ship --kernel tw_matmul_clamp_f32_f32_f32p16x1_6x16_avx2_u4_far_asm --out "
         "shipped\n"
+        "  tilewright new-project engine --for tuned.yaml\n"
         "\nEach command has --help with more.");
     add_generate();
     add_list();
@@ -55,6 +57,7 @@ struct CommandLine {
     tw::add_records(app, records, status);
     tw::add_report(app, report);
     add_ship();
+    add_new_project();
   }
 
  private:
@@ -187,6 +190,21 @@ struct CommandLine {
     command->callback([this] {
       ship.templates = templates;
       status = tw::run_ship(ship);
+    });
+  }
+
+  void add_new_project() {
+    CLI::App* command =
+        add("new-project", "Write a small engine in C that runs the layers of a workload.",
+            "  tilewright new-project my_engine --for tuned.yaml\n"
+            "  cmake -S my_engine -B my_build -DCMAKE_PREFIX_PATH=/opt/tilewright");
+    command->add_option("DIR", new_project.folder, "Folder to write: empty, or made")->required();
+    command->add_option("--for", new_project.workload, "Workload whose layers it runs")
+        ->type_name("FILE")
+        ->required();
+    command->callback([this] {
+      new_project.templates = templates;
+      status = tw::run_new_project(new_project);
     });
   }
 };

@@ -56,9 +56,19 @@ Regime read_regime(const YamlNode& node) {
   node.fail(unknown_text("regime", node.text(), names));
 }
 
+/// Super-blocks are what the registry, and a plan, know as blocks.
+void check_length(const Format& weights, int64_t block, ElementType type) {
+  if (weights.super_block == 0) return check_block(weights, block, type);
+  if (block != weights.super_block) {
+    throw std::invalid_argument(fmt::format("blocks of {} are not possible: those of {} are of {}",
+                                            block, weights.name, weights.super_block));
+  }
+  check_block(weights, weights.block, type);
+}
+
 /// Blocks as specs have them: the format's, with its scales, unless the file says otherwise.
 void read_blocks(const YamlNode& node, const Format& weights, Matmul& matmul) {
-  int64_t block = weights.block;
+  int64_t block = weights.super_block != 0 ? weights.super_block : weights.block;
   ElementType type = weights.scale_type;
   const YamlNode* length = node.find("block");
   const YamlNode* scales = node.find("scales");
@@ -72,7 +82,7 @@ void read_blocks(const YamlNode& node, const Format& weights, Matmul& matmul) {
   if (scales != nullptr) type = read_scales(*scales);
   if (block == 0) return;
   try {
-    check_block(weights, block, type);
+    check_length(weights, block, type);
   } catch (const std::invalid_argument& error) {
     (scales != nullptr && length == nullptr ? scales : length)->fail(error.what());
   }

@@ -387,9 +387,9 @@ TEST(Command, ExamplesOfTheHelpRun) {
                               tuner::to_line(record_of_a_shipped_kernel()) + "\n");
   }
   std::set<std::string> ran_before;
-  for (const char* command :
-       {"", "generate", "list", "explain", "device", "workload", "records", "records check",
-        "records merge", "records shorten", "records best", "records regret", "report", "ship"}) {
+  for (const char* command : {"", "generate", "list", "explain", "device", "workload", "records",
+                              "records check", "records merge", "records shorten", "records best",
+                              "records regret", "report", "ship", "new-project"}) {
     const Ran help = run(folder, std::string(command) + " --help");
     EXPECT_EQ(help.status, 0);
     for (const std::string& example : examples(help.output)) {

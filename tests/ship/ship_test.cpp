@@ -268,6 +268,10 @@ TEST(Ship, WorksInstalled) {
   EXPECT_EQ(ran.status, 0) << ran.output;
   ASSERT_EQ(ship(folder, {kInt4}).status, 0);
   EXPECT_EQ(run(folder, "diff -r installed out").output, "");
+  folder.write("w.yaml", "workload: w\nmatmuls: [{name: a, n: 8, k: 64}]\nm: 1\n");
+  EXPECT_EQ(run(folder, "usr/bin/tilewright new-project engine --for w.yaml").status, 0);
+  EXPECT_EQ(run(folder, "tilewright new-project same --for w.yaml").status, 0);
+  EXPECT_EQ(run(folder, "diff -r engine same").output, "");
 }
 
 }  // namespace

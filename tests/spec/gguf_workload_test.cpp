@@ -69,6 +69,9 @@ TEST(GgufWorkload, ServesEveryTypeWithItsFamily) {
     EXPECT_EQ(matmul.family, std::string("matmul_clamp_f32_qsi8d32p_") + c.rhs);
     EXPECT_EQ(matmul.block, c.block) << c.type;
     EXPECT_EQ(matmul.scales, c.scales) << c.type;
+    const Folder folder;  // what is written can be read
+    const Workload read = read_workload(folder.write("w.yaml", workload_text(made.workload, {})));
+    EXPECT_EQ(read.matmuls.at(0).block, c.block) << c.type;
   }
 }
 

@@ -63,6 +63,19 @@ TEST(WorkloadReader, ReadsFamiliesAndBlocks) {
   EXPECT_EQ(workload.rows[0].m, 4);
 }
 
+// Blocks are the registry's, and what `tilewright workload` writes.
+TEST(WorkloadReader, ReadsSuperBlocks) {
+  const Folder folder;
+  const Workload workload =
+      read_workload(folder.write("w.yaml",
+                                 "workload: w\nfamily: matmul_clamp_f32_qsi8d32p_qmi4k32p\n"
+                                 "matmuls:\n  - {name: a, n: 8, k: 512}\n"
+                                 "  - {name: b, n: 8, k: 256, block: 256, scales: f16}\nm: 4\n"));
+  EXPECT_EQ(workload.matmuls[0].block, 256);
+  EXPECT_EQ(workload.matmuls[1].block, 256);
+  EXPECT_EQ(workload.matmuls[1].scales, "f16");
+}
+
 TEST(WorkloadReader, RefusesMistakes) {
   EXPECT_EQ(error("workload: w\nmatmuls: []\nm: 1\n"), "w.yaml:2:10: 'matmuls' is an empty list");
   EXPECT_EQ(error("workload: w\nmatmuls:\n  - {name: q, n: -8, k: 16}\nm: 1\n"),
@@ -129,6 +142,10 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
             "to 4096, they are");
   EXPECT_EQ(error_of(blocks + "scales: i8"),
             "w.yaml:3:80: unknown scale type 'i8'; known scale types: f16, bf16, f32, e8m0");
+  const std::string super = "family: matmul_clamp_f32_qsi8d32p_qmi4k32p";
+  EXPECT_EQ(error_of(super + ", block: 32"),
+            "w.yaml:3:79: blocks of 32 are not possible: those of qmi4k32 are of 256");
+  EXPECT_EQ(error_of(super), "w.yaml:3:24: 'k' is 64: multiples of the block, 256, are legal");
   EXPECT_EQ(error_of(blocks + "block: 128"),
             "w.yaml:3:24: 'k' is 64: multiples of the block, 128, are legal");
 }

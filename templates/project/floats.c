@@ -1,0 +1,45 @@
+/* Weights of floats, row after row, from -1 to 1. */
+#include <string.h>
+
+#include "weights.h"
+
+static float random_float(void) {
+  return (float)(random_bits() >> 16) / 32768 - 1;
+}
+
+static void make_f32(unsigned char *block) {
+  const float value = random_float();
+  memcpy(block, &value, sizeof value);
+}
+
+static void decode_f32(const unsigned char *block, float *decoded) {
+  memcpy(decoded, block, sizeof *decoded);
+}
+
+static void make_f16(unsigned char *block) {
+  const uint16_t half = tw_f16_of_f32(random_float());
+  memcpy(block, &half, sizeof half);
+}
+
+static void decode_f16(const unsigned char *block, float *decoded) {
+  *decoded = load_f16(block);
+}
+
+static void make_bf16(unsigned char *block) {
+  const float value = random_float();
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const uint16_t upper = (uint16_t)(bits >> 16);
+  memcpy(block, &upper, sizeof upper);
+}
+
+static void decode_bf16(const unsigned char *block, float *decoded) {
+  *decoded = tw_f32_of_bf16(tw_load_u16(block));
+}
+
+const format f32 = {
+    .order = TW_NXK, .values = 1, .bytes = 4, .make = make_f32, .decode = decode_f32};
+const format f16 = {
+    .order = TW_NXK, .values = 1, .bytes = 2, .make = make_f16, .decode = decode_f16};
+const format bf16 = {
+    .order = TW_NXK, .values = 1, .bytes = 2, .make = make_bf16, .decode = decode_bf16};

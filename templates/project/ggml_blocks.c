@@ -1,0 +1,78 @@
+/* Blocks of 32 weights as ggml's files have them: a scale, a minimum in some, codes. */
+#include "weights.h"
+
+/* Of 16 bytes: low nibbles are codes 0 to 15, high ones codes 16 to 31. */
+static int nibble(const unsigned char *bytes, int i) {
+  return bytes[i % 16] >> i / 16 * 4 & 15;
+}
+
+static int bit(const unsigned char *bytes, int i) {
+  return bytes[i / 8] >> i % 8 & 1;
+}
+
+static void make_q4_0(unsigned char *block) {
+  random_f16(block);
+  random_bytes(block + 2, 16);
+}
+
+static void decode_q4_0(const unsigned char *block, float *decoded) {
+  const float scale = load_f16(block);
+  for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)(nibble(block + 2, i) - 8);
+}
+
+static void make_q4_1(unsigned char *block) {
+  random_f16(block);
+  random_f16(block + 2);
+  random_bytes(block + 4, 16);
+}
+
+static void decode_q4_1(const unsigned char *block, float *decoded) {
+  const float scale = load_f16(block), minimum = load_f16(block + 2);
+  for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)nibble(block + 4, i) + minimum;
+}
+
+static void make_q5_0(unsigned char *block) {
+  random_f16(block);
+  random_bytes(block + 2, 4 + 16);
+}
+
+static void decode_q5_0(const unsigned char *block, float *decoded) {
+  const float scale = load_f16(block);
+  for (int i = 0; i < 32; ++i) {
+    decoded[i] = scale * (float)((nibble(block + 6, i) | bit(block + 2, i) << 4) - 16);
+  }
+}
+
+static void make_q5_1(unsigned char *block) {
+  random_f16(block);
+  random_f16(block + 2);
+  random_bytes(block + 4, 4 + 16);
+}
+
+static void decode_q5_1(const unsigned char *block, float *decoded) {
+  const float scale = load_f16(block), minimum = load_f16(block + 2);
+  for (int i = 0; i < 32; ++i) {
+    decoded[i] = scale * (float)(nibble(block + 8, i) | bit(block + 4, i) << 4) + minimum;
+  }
+}
+
+static void make_q8_0(unsigned char *block) {
+  random_f16(block);
+  random_bytes(block + 2, 32);
+}
+
+static void decode_q8_0(const unsigned char *block, float *decoded) {
+  const float scale = load_f16(block);
+  for (int i = 0; i < 32; ++i) decoded[i] = scale * (float)(int8_t)block[2 + i];
+}
+
+const format q4_0 = {
+    .order = TW_Q4_0, .values = 32, .bytes = 18, .make = make_q4_0, .decode = decode_q4_0};
+const format q4_1 = {
+    .order = TW_Q4_1, .values = 32, .bytes = 20, .make = make_q4_1, .decode = decode_q4_1};
+const format q5_0 = {
+    .order = TW_Q5_0, .values = 32, .bytes = 22, .make = make_q5_0, .decode = decode_q5_0};
+const format q5_1 = {
+    .order = TW_Q5_1, .values = 32, .bytes = 24, .make = make_q5_1, .decode = decode_q5_1};
+const format q8_0 = {
+    .order = TW_Q8_0, .values = 32, .bytes = 34, .make = make_q8_0, .decode = decode_q8_0};

@@ -1,0 +1,104 @@
+/* Blocks of 256 weights as ggml's files have them: scales (and minimums) of 16 or 32 weights are
+ * whole numbers of steps, which are f16. */
+#include "weights.h"
+
+static void make_steps_behind(unsigned char *block, size_t bytes, int steps) {
+  random_bytes(block, bytes);
+  for (int i = 0; i < steps; ++i) random_f16(block + bytes + 2 * i);
+}
+
+static void make_steps_before(unsigned char *block, size_t bytes) {
+  random_f16(block);
+  random_f16(block + 2);
+  random_bytes(block + 4, bytes);
+}
+
+static void make_q2_k(unsigned char *block) {
+  make_steps_behind(block, 80, 2);
+}
+
+static void decode_q2_k(const unsigned char *block, float *decoded) {
+  const float step = load_f16(block + 80), minimum_step = load_f16(block + 82);
+  for (int i = 0; i < 256; ++i) {
+    const int code = block[16 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+    const int numbers = block[i / 16];
+    decoded[i] = step * (float)(numbers & 15) * (float)code - minimum_step * (float)(numbers >> 4);
+  }
+}
+
+static void make_q3_k(unsigned char *block) {
+  make_steps_behind(block, 108, 1);
+}
+
+static void decode_q3_k(const unsigned char *block, float *decoded) {
+  const unsigned char *scales = block + 96;
+  const float step = load_f16(block + 108);
+  for (int i = 0; i < 256; ++i) {
+    const int low = block[32 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+    const int top = block[i % 32] >> i / 32 & 1, s = i / 16;
+    const int scale = (scales[s % 8] >> s / 8 * 4 & 15) | (scales[8 + s % 4] >> s / 4 * 2 & 3) << 4;
+    decoded[i] = step * (float)(scale - 32) * (float)(low + 4 * top - 4);
+  }
+}
+
+/* Eight scales and eight minimums of six bits in 12 bytes; `first` is 0 for scales, 4 for
+ * minimums. */
+static int six_bits(const unsigned char *bytes, int i, int first) {
+  if (i < 4) return bytes[first + i] & 63;
+  return (bytes[4 + i] >> first & 15) | bytes[first + i - 4] >> 6 << 4;
+}
+
+/* Of 128 bytes: two codes 32 apart share one. */
+static int far_nibble(const unsigned char *bytes, int i) {
+  return bytes[i / 64 * 32 + i % 32] >> i % 64 / 32 * 4 & 15;
+}
+
+static float value_of(const unsigned char *block, int i, int code) {
+  const float step = load_f16(block), minimum_step = load_f16(block + 2);
+  return step * (float)six_bits(block + 4, i / 32, 0) * (float)code -
+         minimum_step * (float)six_bits(block + 4, i / 32, 4);
+}
+
+static void make_q4_k(unsigned char *block) {
+  make_steps_before(block, 12 + 128);
+}
+
+static void decode_q4_k(const unsigned char *block, float *decoded) {
+  for (int i = 0; i < 256; ++i) decoded[i] = value_of(block, i, far_nibble(block + 16, i));
+}
+
+static void make_q5_k(unsigned char *block) {
+  make_steps_before(block, 12 + 32 + 128);
+}
+
+static void decode_q5_k(const unsigned char *block, float *decoded) {
+  for (int i = 0; i < 256; ++i) {
+    const int top = block[16 + i % 32] >> i / 32 & 1;
+    decoded[i] = value_of(block, i, far_nibble(block + 48, i) | top << 4);
+  }
+}
+
+static void make_q6_k(unsigned char *block) {
+  make_steps_behind(block, 208, 1);
+}
+
+static void decode_q6_k(const unsigned char *block, float *decoded) {
+  const float step = load_f16(block + 208);
+  for (int i = 0; i < 256; ++i) {
+    const int low = block[i / 128 * 64 + i % 64] >> i % 128 / 64 * 4 & 15;
+    const int top = block[128 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+    const int scale = (int8_t)block[192 + i / 16];
+    decoded[i] = step * (float)scale * (float)((low | top << 4) - 32);
+  }
+}
+
+const format q2_k = {
+    .order = TW_Q2_K, .values = 256, .bytes = 84, .make = make_q2_k, .decode = decode_q2_k};
+const format q3_k = {
+    .order = TW_Q3_K, .values = 256, .bytes = 110, .make = make_q3_k, .decode = decode_q3_k};
+const format q4_k = {
+    .order = TW_Q4_K, .values = 256, .bytes = 144, .make = make_q4_k, .decode = decode_q4_k};
+const format q5_k = {
+    .order = TW_Q5_K, .values = 256, .bytes = 176, .make = make_q5_k, .decode = decode_q5_k};
+const format q6_k = {
+    .order = TW_Q6_K, .values = 256, .bytes = 210, .make = make_q6_k, .decode = decode_q6_k};

@@ -1,0 +1,53 @@
+/* Weights as ggml's files have them whose codes of 4 bits stand for values of a table. */
+#include "weights.h"
+
+static const float iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                              1,    13,   25,  38,  53,  69,  89,  113};
+static const float e2m1[16] = {0,  0.5f,  1,  1.5f,  2,  3,  4,  6,
+                               0,  -0.5f, -1, -1.5f, -2, -3, -4, -6};
+
+/* Of 16 bytes: low nibbles are codes 0 to 15, high ones codes 16 to 31. */
+static void look_up(const unsigned char *bytes, const float *table, float scale, float *decoded) {
+  for (int i = 0; i < 32; ++i) decoded[i] = scale * table[bytes[i % 16] >> i / 16 * 4 & 15];
+}
+
+static void make_iq4_nl(unsigned char *block) {
+  random_f16(block);
+  random_bytes(block + 2, 16);
+}
+
+static void decode_iq4_nl(const unsigned char *block, float *decoded) {
+  look_up(block + 2, iq4, load_f16(block), decoded);
+}
+
+/* The scale is a power of two. */
+static void make_mxfp4(unsigned char *block) {
+  block[0] = (unsigned char)(120 + (random_bits() >> 16) % 3);
+  random_bytes(block + 1, 16);
+}
+
+static void decode_mxfp4(const unsigned char *block, float *decoded) {
+  const float scale = tw_f32_of_bf16((uint16_t)(block[0] << 7));
+  look_up(block + 1, e2m1, scale, decoded);
+}
+
+/* Eight blocks of 32, whose scales are whole numbers of steps. */
+static void make_iq4_xs(unsigned char *block) {
+  random_f16(block);
+  random_bytes(block + 2, 2 + 4 + 128);
+}
+
+static void decode_iq4_xs(const unsigned char *block, float *decoded) {
+  for (int i = 0; i < 8; ++i) {
+    const int low = block[4 + i / 2] >> i % 2 * 4 & 15, top = block[2 + i / 4] >> i % 4 * 2 & 3;
+    const float scale = load_f16(block) * (float)((low | top << 4) - 32);
+    look_up(block + 8 + 16 * i, iq4, scale, decoded + 32 * i);
+  }
+}
+
+const format iq4_nl = {
+    .order = TW_IQ4_NL, .values = 32, .bytes = 18, .make = make_iq4_nl, .decode = decode_iq4_nl};
+const format iq4_xs = {
+    .order = TW_IQ4_XS, .values = 256, .bytes = 136, .make = make_iq4_xs, .decode = decode_iq4_xs};
+const format mxfp4 = {
+    .order = TW_MXFP4, .values = 32, .bytes = 17, .make = make_mxfp4, .decode = decode_mxfp4};
