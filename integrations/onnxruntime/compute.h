@@ -8,9 +8,9 @@
 
 namespace tw::onnxruntime {
 
-/// Memory for the rows of a call, and for what is packed of them.
+/// Memory for a call's inputs as kernels read them, and for what is packed of them.
 struct CallMemory {
-  Scratch rows, packed;
+  Scratch inputs, packed;
 };
 
 /// A session's: as many as calls have run at the same time.
