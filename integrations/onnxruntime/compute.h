@@ -25,7 +25,8 @@ class MemoryPool {
 };
 
 struct Settings {
-  int threads = 0;  ///< of our own; 0: those of the session
+  int threads = 0;            ///< of our own; 0: those of the session
+  bool convolutions = false;  ///< whether they are ours
 };
 
 class Compute : public NodeCompute {

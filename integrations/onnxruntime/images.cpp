@@ -1,6 +1,7 @@
 #include "integrations/onnxruntime/images.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tilewright/convolution.h"
 #include "tilewright/tilewright.hpp"
@@ -9,21 +10,70 @@ namespace tw::onnxruntime {
 
 namespace {
 
-constexpr size_t kTile = 32;  ///< of a matrix that is transposed, so that both sides stay in L1
+/// Of 8 words of 8 bytes: byte j of word i and byte i of word j change places.
+void transpose_words(uint64_t (&words)[8]) {
+  constexpr struct {
+    size_t distance;
+    int bits;
+    uint64_t low;
+  } kSteps[] = {
+      {4, 32, 0x00000000ffffffff}, {2, 16, 0x0000ffff0000ffff}, {1, 8, 0x00ff00ff00ff00ff}};
+  for (const auto& step : kSteps) {
+    for (size_t i = 0; i < 8; ++i) {
+      if ((i & step.distance) != 0) continue;
+      uint64_t &first = words[i], &second = words[i + step.distance];
+      const uint64_t changed = (first >> step.bits ^ second) & step.low;
+      second ^= changed;
+      first ^= changed << step.bits;
+    }
+  }
+}
 
-/// `rows` of `columns` bytes become columns, with the bits of `flipped` changed.
-void transpose(const uint8_t* from, size_t rows, size_t columns, uint8_t* to, uint8_t flipped,
-               const Threads& threads) {
-  for_slices(threads, (rows + kTile - 1) / kTile, [&](size_t slice, size_t) {
-    const size_t row_end = std::min(rows, (slice + 1) * kTile);
-    for (size_t begin = 0; begin < columns; begin += kTile) {
-      const size_t end = std::min(columns, begin + kTile);
-      for (size_t row = slice * kTile; row < row_end; ++row) {
-        for (size_t column = begin; column < end; ++column) {
-          to[column * rows + row] = static_cast<uint8_t>(from[row * columns + column] ^ flipped);
+/// A matrix of bytes that becomes another, its rows columns, with some bits changed.
+struct Transposed {
+  const uint8_t* from;
+  size_t rows, columns;
+  uint8_t* to;
+  uint8_t flipped;
+
+  /// At most 8 of each.
+  void copy_some(size_t row, size_t row_end, size_t column, size_t column_end) const {
+    for (size_t i = row; i < row_end; ++i) {
+      for (size_t j = column; j < column_end; ++j) {
+        to[j * rows + i] = static_cast<uint8_t>(from[i * columns + j] ^ flipped);
+      }
+    }
+  }
+  void copy_block(size_t row, size_t column) const {
+    uint64_t words[8];
+    for (size_t i = 0; i < 8; ++i) {
+      std::memcpy(&words[i], from + (row + i) * columns + column, sizeof *words);
+    }
+    transpose_words(words);
+    for (size_t i = 0; i < 8; ++i) {
+      words[i] ^= flipped * 0x0101010101010101U;
+      std::memcpy(to + (column + i) * rows + row, &words[i], sizeof *words);
+    }
+  }
+  void copy_rows(size_t row, size_t row_end) const {
+    for (size_t column = 0; column < columns; column += 8) {
+      const size_t column_end = std::min(columns, column + 8);
+      for (size_t i = row; i < row_end; i += 8) {
+        const size_t end = std::min(row_end, i + 8);
+        if (end - i == 8 && column_end - column == 8) {
+          copy_block(i, column);
+        } else {
+          copy_some(i, end, column, column_end);
         }
       }
     }
+  }
+};
+
+void transpose(const Transposed& matrix, const Threads& threads) {
+  constexpr size_t kRows = 64;  // whole lines of a cache are written
+  for_slices(threads, (matrix.rows + kRows - 1) / kRows, [&](size_t slice, size_t) {
+    matrix.copy_rows(slice * kRows, std::min(matrix.rows, (slice + 1) * kRows));
   });
 }
 
@@ -114,11 +164,13 @@ void run_images(const Layer& layer, const PackedWeights& weights, const Addresse
   rows.set(layer, convolution, in, product);
   const uint8_t flipped = layer.input_type == type_u8 ? 0x80 : 0;
   for (size_t i = 0; i < count; ++i) {
-    transpose(static_cast<const uint8_t*>(at.input) + i * image_bytes, layer.values, pixels, in,
-              flipped, threads);
+    transpose({static_cast<const uint8_t*>(at.input) + i * image_bytes, layer.values, pixels, in,
+               flipped},
+              threads);
     run_product(product, threads, scratch);
-    transpose(out, m, layer.n, static_cast<uint8_t*>(at.output) + i * product.args.dst_bytes,
-              flipped, threads);
+    transpose(
+        {out, m, layer.n, static_cast<uint8_t*>(at.output) + i * product.args.dst_bytes, flipped},
+        threads);
   }
 }
 
