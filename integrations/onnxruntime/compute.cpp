@@ -125,25 +125,18 @@ Threads Compute::threads(const KernelContext* context) const {
 }
 
 void Compute::run(KernelContext* context) {
-  const Value* input = value(context, *at_.input);
-  Shape shape = shape_of(api_, input);
-  require(!shape.extents.empty() && shape.extents.back() == static_cast<int64_t>(layer_.values),
-          "an input whose last dimension is not that of the weights");
   Addresses at = {};
+  at.shape = shape_of(api_, value(context, *at_.input)).extents;
   at.input = data(context, *at_.input);
-  at.rows = 1;
-  for (size_t i = 0; i + 1 < shape.extents.size(); ++i) {
-    at.rows *= static_cast<size_t>(shape.extents[i]);
-  }
-  shape.extents.back() = static_cast<int64_t>(layer_.n);
+  const std::vector<int64_t> shape = output_shape(layer_, at.shape);
   Value* output = nullptr;
-  check(api_, api_.output(context, 0, shape.extents.data(), shape.extents.size(), &output));
+  check(api_, api_.output(context, 0, shape.data(), shape.size(), &output));
   check(api_, api_.mutable_data(output, &at.output));
   if (at_.bias) at.bias = static_cast<const float*>(data(context, *at_.bias));
   if (layer_.scale) at.scale = number(context, *layer_.scale, at_.scale);
   if (layer_.zero) at.zero = static_cast<int32_t>(number(context, *layer_.zero, at_.zero));
   Lent memory(memory_);
-  run_layer(layer_, *weights_, at, threads(context), memory->rows, memory->packed);
+  run_layer(layer_, *weights_, at, threads(context), memory->inputs, memory->packed);
 }
 
 }  // namespace tw::onnxruntime

@@ -8,9 +8,9 @@
 
 namespace tw::onnxruntime {
 
-/// Memory for the rows of a call, and for what is packed of them.
+/// Memory for a call's inputs as kernels read them, and for what is packed of them.
 struct CallMemory {
-  Scratch rows, packed;
+  Scratch inputs, packed;
 };
 
 /// A session's: as many as calls have run at the same time.
@@ -25,7 +25,8 @@ class MemoryPool {
 };
 
 struct Settings {
-  int threads = 0;  ///< of our own; 0: those of the session
+  int threads = 0;            ///< of our own; 0: those of the session
+  bool convolutions = false;  ///< whether they are ours
 };
 
 class Compute : public NodeCompute {

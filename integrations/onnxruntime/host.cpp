@@ -67,18 +67,49 @@ std::vector<const ValueInfo*> outputs_of(const Api& api, const Node* node) {
   return outputs;
 }
 
-/// Those that operators of ours have; a name that an operator does not know is a failure there.
-template <class Number>
-void read_attribute(const Api& api, const Node* node, const char* name, AttributeType type,
-                    std::map<std::string, Number>& into) {
+/// Null: not set; a name that an operator does not know is a failure there.
+const Attribute* find_attribute(const Api& api, const Node* node, const char* name) {
   const Attribute* attribute = nullptr;
   Status* status = api.attribute(node, name, &attribute);
-  if (status != nullptr) api.release_status(status);
-  if (status != nullptr || attribute == nullptr) return;
-  Number number = 0;
+  if (status == nullptr) return attribute;
+  api.release_status(status);
+  return nullptr;
+}
+
+/// How many bytes there are.
+size_t read_bytes(const Api& api, const Attribute* attribute, AttributeType type, void* to,
+                  size_t room) {
   size_t bytes = 0;
-  check(api, api.read_attribute(attribute, type, &number, sizeof number, &bytes));
+  Status* status = api.read_attribute(attribute, type, to, room, &bytes);
+  if (status != nullptr) api.release_status(status);
+  require(status == nullptr && bytes <= room, "an attribute that cannot be read");
+  return bytes;
+}
+
+template <class Number>
+void read_number(const Api& api, const Node* node, const char* name, AttributeType type,
+                 std::map<std::string, Number>& into) {
+  const Attribute* attribute = find_attribute(api, node, name);
+  if (attribute == nullptr) return;
+  Number number = 0;
+  read_bytes(api, attribute, type, &number, sizeof number);
   into[name] = number;
+}
+
+void read_list(const Api& api, const Node* node, const char* name, NodeFacts& facts) {
+  const Attribute* attribute = find_attribute(api, node, name);
+  if (attribute == nullptr) return;
+  int64_t numbers[32];
+  const size_t bytes = read_bytes(api, attribute, attribute_ints, numbers, sizeof numbers);
+  facts.lists[name].assign(numbers, numbers + bytes / sizeof *numbers);
+}
+
+void read_word(const Api& api, const Node* node, const char* name, NodeFacts& facts) {
+  const Attribute* attribute = find_attribute(api, node, name);
+  if (attribute == nullptr) return;
+  char letters[64] = {};
+  read_bytes(api, attribute, attribute_string, letters, sizeof letters - 1);
+  facts.words[name] = letters;
 }
 
 }  // namespace
@@ -129,12 +160,16 @@ NodeFacts read_node(const Api& api, const Node* node) {
     facts.outputs.push_back(read_operand(api, output));
   }
   for (const char* name : {"K", "N", "bits", "block_size", "accuracy_level", "weight_prepacked",
-                           "transA", "transB", "transBatchA", "transBatchB"}) {
-    read_attribute(api, node, name, attribute_int, facts.integers);
+                           "transA", "transB", "transBatchA", "transBatchB", "group"}) {
+    read_number(api, node, name, attribute_int, facts.integers);
   }
   for (const char* name : {"alpha", "beta"}) {
-    read_attribute(api, node, name, attribute_float, facts.floats);
+    read_number(api, node, name, attribute_float, facts.floats);
   }
+  for (const char* name : {"kernel_shape", "strides", "dilations", "pads"}) {
+    read_list(api, node, name, facts);
+  }
+  read_word(api, node, "auto_pad", facts);
   return facts;
 }
 

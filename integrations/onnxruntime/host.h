@@ -29,6 +29,7 @@ std::string operation_of(const Api& api, const Node* node);  ///< "" of other ma
 std::string name_of(const Api& api, const Node* node);
 /// Names of the values that a node reads, "" where one is omitted.
 std::vector<std::string> input_names(const Api& api, const Node* node);
+/// Throws Refused for attributes that it cannot read.
 NodeFacts read_node(const Api& api, const Node* node);
 
 /// Of a value when a node runs.

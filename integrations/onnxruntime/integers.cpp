@@ -9,26 +9,6 @@ namespace tw::onnxruntime {
 
 namespace {
 
-bool is_code_type(int32_t type) {
-  return type == type_u8 || type == type_i8;
-}
-
-int32_t code_at(const Operand& codes, size_t i) {
-  return codes.type == type_u8 ? static_cast<const uint8_t*>(codes.data)[i]
-                               : static_cast<const int8_t*>(codes.data)[i];
-}
-
-/// One for each column; omitted: 0.
-std::vector<int32_t> zeros_of(const Operand& zeros, int32_t type, size_t columns) {
-  if (!zeros.is_there()) return std::vector<int32_t>(columns, 0);
-  require(zeros.is_constant() && zeros.type == type, "zero points that are no constants");
-  const size_t given = value_count(zeros);
-  require(given == 1 || given == columns, "zero points of another number");
-  std::vector<int32_t> made(columns);
-  for (size_t i = 0; i < columns; ++i) made[i] = code_at(zeros, given == 1 ? 0 : i);
-  return made;
-}
-
 /// Weights as the kernels have them, int8 without zero points; refused where one does not fit.
 std::vector<int8_t> signed_codes(const Operand& codes, const std::vector<int32_t>& zeros) {
   const size_t count = value_count(codes), columns = zeros.size();
@@ -96,6 +76,25 @@ int32_t constant_zero(const Operand& operand, int32_t type) {
 
 }  // namespace
 
+bool is_code_type(int32_t type) {
+  return type == type_u8 || type == type_i8;
+}
+
+int32_t code_at(const Operand& codes, size_t i) {
+  return codes.type == type_u8 ? static_cast<const uint8_t*>(codes.data)[i]
+                               : static_cast<const int8_t*>(codes.data)[i];
+}
+
+std::vector<int32_t> zeros_of(const Operand& zeros, int32_t type, size_t n) {
+  if (!zeros.is_there()) return std::vector<int32_t>(n, 0);
+  require(zeros.is_constant() && zeros.type == type, "zero points that are no constants");
+  const size_t given = value_count(zeros);
+  require(given == 1 || given == n, "zero points of another number");
+  std::vector<int32_t> made(n);
+  for (size_t i = 0; i < n; ++i) made[i] = code_at(zeros, given == 1 ? 0 : i);
+  return made;
+}
+
 Layer describe_integers(const NodeFacts& node) {
   require(node.outputs[0].type == type_f32, "outputs that are not float32");
   const bool is_quantized = node.operation == "MatMulIntegerToFloat";
@@ -116,6 +115,15 @@ Layer describe_integers(const NodeFacts& node) {
   return layer;
 }
 
+void take_quantization(const Operand& scale, const Operand& zero, const Operand& output_scale,
+                       const Operand& output_zero, Layer& layer) {
+  layer.source.lhs_scale = constant_scale(scale);
+  layer.input_zero = constant_zero(zero, layer.input_type);
+  layer.source.lhs_zero_point = layer.input_zero;
+  layer.source.dst_scale = constant_scale(output_scale);
+  layer.output_zero = constant_zero(output_zero, layer.input_type);
+}
+
 /// a, its scale and zero point; b, likewise; the output's scale and zero point.
 Layer describe_codes(const NodeFacts& node) {
   const Operand& rows = node.input(0);
@@ -126,10 +134,7 @@ Layer describe_codes(const NodeFacts& node) {
   layer.has_codes_out = true;
   take_codes(node.input(3), node.input(5), node.input(4), layer);
   take_input(rows, layer.k, layer);
-  layer.source.lhs_scale = constant_scale(node.input(1));
-  layer.source.lhs_zero_point = constant_zero(node.input(2), rows.type);
-  layer.source.dst_scale = constant_scale(node.input(6));
-  layer.output_zero = constant_zero(node.input(7), rows.type);
+  take_quantization(node.input(1), node.input(2), node.input(6), node.input(7), layer);
   return layer;
 }
 

@@ -23,6 +23,7 @@ constexpr Operator kOperators[] = {
     {"DynamicQuantizeMatMul", describe_integers},
     {"MatMulIntegerToFloat", describe_integers},
     {"QLinearMatMul", describe_codes},
+    {"QLinearConv", describe_convolution},
 };
 
 const Operator* find_operator(const std::string& name) {
@@ -88,6 +89,7 @@ void plan_layer(const Layer& layer, size_t threads, PackedWeights& made) {
   if (layer.block != 0) matmul.scales = TW_SCALES_F32;
   if (layer.input_type != type_f32) matmul.lhs_type = TW_S8;
   if (layer.has_codes_out) matmul.dst_type = TW_S8;
+  matmul.taps = layer.taps;
   matmul.threads = threads;
   tw_plan* plan = nullptr;
   const tw_status status = tw_plan_create(&this_device(), &matmul, &plan);

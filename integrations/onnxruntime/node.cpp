@@ -26,4 +26,11 @@ float NodeFacts::number(const char* name, float otherwise) const {
   return found == floats.end() ? otherwise : found->second;
 }
 
+std::vector<int64_t> NodeFacts::list(const char* name, size_t count, int64_t otherwise) const {
+  const auto found = lists.find(name);
+  if (found == lists.end()) return std::vector<int64_t>(count, otherwise);
+  require(found->second.size() == count, "attributes of other numbers");
+  return found->second;
+}
+
 }  // namespace tw::onnxruntime

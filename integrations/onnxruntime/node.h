@@ -39,10 +39,14 @@ struct NodeFacts {
   std::vector<Operand> inputs, outputs;
   std::map<std::string, int64_t> integers;  ///< attributes that are set
   std::map<std::string, float> floats;
+  std::map<std::string, std::vector<int64_t>> lists;
+  std::map<std::string, std::string> words;
 
   [[nodiscard]] const Operand& input(size_t i) const;  ///< omitted ones included
   [[nodiscard]] int64_t integer(const char* name, int64_t otherwise) const;
   [[nodiscard]] float number(const char* name, float otherwise) const;
+  /// Of so many numbers, which all are `otherwise` where the attribute is not set.
+  [[nodiscard]] std::vector<int64_t> list(const char* name, size_t count, int64_t otherwise) const;
 };
 
 }  // namespace tw::onnxruntime

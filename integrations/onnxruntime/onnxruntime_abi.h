@@ -41,7 +41,12 @@ enum ElementType : int32_t {
   type_i32 = 6,
 };
 
-enum AttributeType : int32_t { attribute_int = 1, attribute_float = 3 };
+enum AttributeType : int32_t {
+  attribute_int = 1,
+  attribute_ints = 2,
+  attribute_float = 3,
+  attribute_string = 5,
+};
 
 enum DeviceKind : int32_t { device_cpu = 0 };
 

@@ -35,8 +35,10 @@ bool is_ours(const OurProvider& provider, const Node* node) {
   if (!may_be_layer(operation)) return false;
   const bool logs = is_set("TILEWRIGHT_LOG", "1");
   try {
+    const Layer layer = describe(read_node(provider.api, node));
+    require(!layer.window || provider.settings.convolutions, "convolutions are not asked for");
     PackedWeights plan;
-    plan_layer(describe(read_node(provider.api, node)), provider.threads(), plan);
+    plan_layer(layer, provider.threads(), plan);
     if (logs) message("{} {}: ours", operation, name_of(provider.api, node));
     return true;
   } catch (const Refused& refused) {

@@ -18,10 +18,7 @@ std::string option_prefix() {
   return prefix;
 }
 
-void take_option(std::string_view key, std::string_view value, Settings& settings) {
-  if (key != "threads") {
-    throw Refused(fmt::format("no option \"{}\"; \"threads\" is legal", key));
-  }
+void take_threads(std::string_view value, Settings& settings) {
   int threads = 0;
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), threads);
   const bool is_number = status == std::errc() && end == value.data() + value.size();
@@ -30,6 +27,23 @@ void take_option(std::string_view key, std::string_view value, Settings& setting
     throw Refused(fmt::format("option \"threads\" is \"{}\"; 1 to {} is legal", value, kMost));
   }
   settings.threads = threads;
+}
+
+void take_convolutions(std::string_view value, Settings& settings) {
+  if (value != "0" && value != "1") {
+    throw Refused(fmt::format("option \"convolutions\" is \"{}\"; 0 and 1 are legal", value));
+  }
+  settings.convolutions = value == "1";
+}
+
+void take_option(std::string_view key, std::string_view value, Settings& settings) {
+  if (key == "threads") {
+    take_threads(value, settings);
+  } else if (key == "convolutions") {
+    take_convolutions(value, settings);
+  } else {
+    throw Refused(fmt::format("no option \"{}\"; \"threads\" and \"convolutions\" are legal", key));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
@@ -32,7 +33,7 @@ struct ValueInfo {
   const Value* constant;
 };
 struct Attribute {
-  std::variant<int64_t, float> value;
+  std::variant<int64_t, float, std::vector<int64_t>> value;
 };
 struct Node {
   std::string operation, maker;
@@ -179,12 +180,20 @@ Status* find_attribute(const Node* node, const char* name, const Attribute** out
 
 Status* read_attribute(const Attribute* attribute, int32_t type, void* data, size_t bytes,
                        size_t* out) {
-  const bool is_whole = std::holds_alternative<int64_t>(attribute->value);
-  *out = is_whole ? sizeof(int64_t) : sizeof(float);
-  if (type != (is_whole ? attribute_int : attribute_float) || bytes != *out) {
-    return new Status{"an attribute of another type"};
+  constexpr int32_t kTypes[] = {attribute_int, attribute_float, attribute_ints};
+  if (type != kTypes[attribute->value.index()]) return new Status{"an attribute of another type"};
+  const void* from = nullptr;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&attribute->value)) {
+    from = list->data();
+    *out = list->size() * sizeof(int64_t);
+  } else {
+    const auto* whole = std::get_if<int64_t>(&attribute->value);
+    from =
+        whole != nullptr ? static_cast<const void*>(whole) : std::get_if<float>(&attribute->value);
+    *out = whole != nullptr ? sizeof(int64_t) : sizeof(float);
   }
-  std::visit([data](auto value) { std::memcpy(data, &value, sizeof value); }, attribute->value);
+  if (bytes < *out) return new Status{"no room"};
+  std::memcpy(data, from, *out);
   return nullptr;
 }
 

@@ -42,8 +42,9 @@ void OnnxTest::expect_right(const std::vector<Case>& cases, const RunOptions& op
   }
 }
 
-void OnnxTest::expect_refused(const Case& of, const std::string& because) {
-  const Outcome outcome = run({of});
+void OnnxTest::expect_refused(const Case& of, const std::string& because,
+                              const RunOptions& options) {
+  const Outcome outcome = run({of}, options);
   EXPECT_EQ(outcome.ours, 0U) << because;
   EXPECT_NE(outcome.messages.find(": " + because + "; left to the runtime"), std::string::npos)
       << outcome.messages;

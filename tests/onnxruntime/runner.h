@@ -38,7 +38,8 @@ class OnnxTest : public testing::Test {
   /// All are ours, and right.
   static void expect_right(const std::vector<Case>& cases, const RunOptions& options = {});
   /// Is left to the runtime, because of that.
-  static void expect_refused(const Case& of, const std::string& because);
+  static void expect_refused(const Case& of, const std::string& because,
+                             const RunOptions& options = {});
 };
 
 /// y is what is wanted.

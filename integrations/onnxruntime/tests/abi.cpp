@@ -93,7 +93,9 @@ static_assert(same(type_none, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) &&
               same(type_u8, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8) &&
               same(type_i8, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8) &&
               same(type_i32, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32));
-static_assert(same(attribute_int, ORT_OP_ATTR_INT) && same(attribute_float, ORT_OP_ATTR_FLOAT));
+static_assert(same(attribute_int, ORT_OP_ATTR_INT) && same(attribute_ints, ORT_OP_ATTR_INTS) &&
+              same(attribute_float, ORT_OP_ATTR_FLOAT) &&
+              same(attribute_string, ORT_OP_ATTR_STRING));
 static_assert(same(device_cpu, OrtHardwareDeviceType_CPU));
 
 }  // namespace tw::onnxruntime

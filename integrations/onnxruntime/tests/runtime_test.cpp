@@ -21,6 +21,7 @@ class Runtime : public OnnxTest {
         floats_case({"Gemm", {5}, 37, 29, true, 0.5F, 1, FloatsShape::constant}, random),
         integers_case({"DynamicQuantizeMatMul", {5}, 37, 29}, random),
         integers_case({"QLinearMatMul", {5}, 37, 29}, random),
+        images_case({1, 12, 8, 9, 21, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, random),
     };
   }
 };
@@ -28,6 +29,7 @@ class Runtime : public OnnxTest {
 TEST_F(Runtime, OfNodeLoadsTheSameFile) {
   RunOptions node;
   node.in_node = true;
+  node.options = {{"convolutions", "1"}};
   expect_right(one_of_each(), node);
 }
 

@@ -44,6 +44,16 @@ struct IntegersShape {
 };
 Case integers_case(const IntegersShape& shape, std::mt19937& random);
 
+struct ImagesShape {
+  int64_t count, channels, height, width;
+  int64_t outputs;
+  std::vector<int64_t> kernel = {1, 1}, strides = {1, 1}, dilations = {1, 1};
+  std::vector<int64_t> pads = {0, 0, 0, 0};  ///< top, left, bottom, right
+  int32_t images_type = u8, weights_type = i8;
+  bool by_outputs = true, has_bias = true;
+};
+Case images_case(const ImagesShape& shape, std::mt19937& random);
+
 /// The same with this input instead of a constant.
 void make_input(Case& of, const std::string& constant);
 

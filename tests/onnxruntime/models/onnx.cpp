@@ -36,6 +36,9 @@ std::string attribute_proto(const OnnxAttribute& attribute) {
   std::string made = text(1, attribute.name);
   if (const auto* whole = std::get_if<int64_t>(&attribute.value)) {
     made += number(3, *whole) + number(20, 2);  // i, type INT
+  } else if (const auto* list = std::get_if<std::vector<int64_t>>(&attribute.value)) {
+    for (const int64_t value : *list) made += number(8, value);
+    made += number(20, 7);  // ints, type INTS
   } else {
     made += single(2, std::get<float>(attribute.value)) + number(20, 1);  // f, type FLOAT
   }

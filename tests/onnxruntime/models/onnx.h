@@ -14,7 +14,7 @@ enum Element : int32_t { f32 = 1, u8 = 2, i8 = 3, i32 = 6, i64 = 7 };
 
 struct OnnxAttribute {
   std::string name;
-  std::variant<int64_t, float> value;
+  std::variant<int64_t, float, std::vector<int64_t>> value;
 };
 
 struct OnnxNode {
