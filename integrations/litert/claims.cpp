@@ -296,7 +296,7 @@ bool claim(const Graph& graph, const KnownNode& known, int threads, Claims& clai
     } else if (known.builtin == builtin_batch_matmul) {
       claims.operations.emplace(known.index, batch_matmul(graph, *known.node, source));
     }
-  } catch (const Refused& refused) {
+  } catch (const std::runtime_error& refused) {  // the run time's, too
     if (is_set("TILEWRIGHT_LOG", "1")) {
       message("node {} is left to the runtime: {}", known.index, refused.what());
     }

@@ -5,8 +5,8 @@ namespace tw::onnxruntime {
 
 namespace {
 
-constexpr int64_t kCodes =
-    4;  ///< the accuracy level that quantizes activations, in the same blocks
+/// The accuracy level that quantizes activations, in the same blocks.
+constexpr int64_t kCodes = 4;
 
 /// Without zero points nibbles have kernels of their own, which have less to do.
 const char* family_of(int64_t bits, bool has_zeros, bool has_codes) {
