@@ -1,8 +1,8 @@
 // Convolutions: products whose rows are the pixels that the kernel lies on.
 #pragma once
 
+#include "integrations/common/pixel_table.h"
 #include "integrations/litert/operation.h"
-#include "tilewright/convolution.h"
 
 namespace tw::litert {
 
@@ -18,17 +18,6 @@ struct PixelType {
 PixelType pixel_type(const Operation& operation, const Tensor& input);
 
 tw_convolution convolution_of(const Window& window, const Tensor& input, size_t pixel_bytes);
-
-/// The pixels that a part of a convolution lies on, for each output; `indirect` points to them.
-struct PixelTable {
-  std::vector<const void*> rows;
-  std::vector<int8_t> pad;
-  tw_convolution_outputs outputs;
-  tw_indirect indirect;
-};
-/// Of the first image, which begins at `pixels`. Throws tilewright::Error.
-PixelTable pixel_table(const tw_convolution& convolution, size_t part, const void* pixels,
-                       int32_t zero_point);
 
 /// Throws Refused for an input that the weights do not fit.
 std::vector<int32_t> convolved_shape(const Operation& operation, const Tensor& input);

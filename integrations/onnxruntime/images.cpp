@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
-#include "tilewright/convolution.h"
+#include "integrations/common/pixel_table.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::onnxruntime {
@@ -96,38 +97,6 @@ tw_convolution convolution_of(const Layer& layer, const std::vector<int64_t>& im
   return made;
 }
 
-tw_convolution_outputs outputs_of(const tw_convolution& convolution) {
-  auto outputs = tilewright::sized<tw_convolution_outputs>();
-  tilewright::check(tw_convolution_part(&convolution, 0, &outputs));
-  return outputs;
-}
-
-/// What the rows of a product are, pixels as they lie or a table of them.
-struct Rows {
-  std::vector<const void*> table;
-  std::vector<int8_t> pad;
-  tw_indirect indirect = tilewright::sized<tw_indirect>();
-
-  void set(const Layer& layer, const tw_convolution& convolution, const uint8_t* pixels,
-           Product& product) {
-    if (layer.taps == 0) {
-      product.lhs.data = pixels;
-      product.lhs.stride = layer.k;
-      product.lhs.data_bytes = product.args.m * layer.k;
-      return;
-    }
-    table.resize(product.args.m * layer.taps);
-    pad.assign(layer.values, static_cast<int8_t>(layer.input_zero));
-    tilewright::check(
-        tw_convolution_rows(&convolution, 0, pixels, pad.data(), 1, table.data(), table.size()));
-    indirect.rows = table.data();
-    indirect.row_count = table.size();
-    indirect.tile = 1;
-    indirect.pad = pad.data();
-    product.lhs.indirect = &indirect;
-  }
-};
-
 }  // namespace
 
 std::vector<int64_t> convolved_shape(const Layer& layer, const std::vector<int64_t>& images) {
@@ -150,8 +119,9 @@ void run_images(const Layer& layer, const PackedWeights& weights, const Addresse
   const size_t pixels = convolution.height * convolution.width;
   const auto count = static_cast<size_t>(at.shape[0]);
   if (count == 0 || pixels == 0) return;
-  const tw_convolution_outputs outputs = outputs_of(convolution);
-  const size_t m = outputs.lines * outputs.columns, image_bytes = pixels * layer.values;
+  const std::vector<int64_t> shape = convolved_shape(layer, at.shape);
+  const auto m = static_cast<size_t>(shape[2] * shape[3]);
+  const size_t image_bytes = pixels * layer.values;
   uint8_t* in = images.of(aligned(image_bytes) + m * layer.n);
   uint8_t* out = in + aligned(image_bytes);
   Product product = {weights, tilewright::sized<tw_lhs_source>(), tilewright::sized<tw_run_args>()};
@@ -160,8 +130,15 @@ void run_images(const Layer& layer, const PackedWeights& weights, const Addresse
   product.args.dst_stride = layer.n;
   product.args.dst_bytes = m * layer.n;
   product.args.dst_zero_point = layer.output_zero;
-  Rows rows;
-  rows.set(layer, convolution, in, product);
+  std::optional<PixelTable> table;
+  if (layer.taps == 0) {  // rows are pixels as they lie
+    product.lhs.data = in;
+    product.lhs.stride = layer.k;
+    product.lhs.data_bytes = m * layer.k;
+  } else {
+    table = pixel_table(convolution, 0, in, layer.input_zero);
+    product.lhs.indirect = &table->indirect;
+  }
   const uint8_t flipped = layer.input_type == type_u8 ? 0x80 : 0;
   for (size_t i = 0; i < count; ++i) {
     transpose({static_cast<const uint8_t*>(at.input) + i * image_bytes, layer.values, pixels, in,
