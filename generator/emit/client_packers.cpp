@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include "emit/client_parts.h"
+#include "model/sources.h"
+
+namespace tw {
+namespace {
+
+/// Of the arguments that a packer gets those that it need not know the panels' bytes.
+const char* const unused_shape = "  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n";
+
+const ClientParameters shape = {"size_t mr", "size_t kr", "size_t sr"};
+const ClientParameters rhs_shape = {"size_t nr", "size_t kr", "size_t sr"};
+
+/// What is the same in all runs of packers.
+std::string pack_args(const std::string& rows, const std::string& source) {
+  return fmt::format(
+      "  tw_pack_args args = {{0}};\n"
+      "  args.size = sizeof args;\n"
+      "  args.rows = args.row_end = {0};\n"
+      "  args.k = k;\n"
+      "  args.source = {1};\n"
+      "  args.packed = {1}_packed;\n",
+      rows, source);
+}
+
+/// What the functions of a packer of weights depend on.
+struct Weights {
+  bool blocks = false;   ///< whose scales and strides the caller gives
+  bool nibbles = false;  ///< signed, or 8 above
+  bool rows_of_n = false;
+};
+
+std::string check_weights(const Weights& weights, const Layout& layout) {
+  std::string text = client_check("num_groups == 1") + client_check("extra_bytes == 0") +
+                     client_check("rhs != NULL") + client_check("scale != NULL") +
+                     client_check("rhs_packed != NULL") + client_check("params != NULL") +
+                     client_check("params->lhs_zero_point == 1") +
+                     client_check("sr != 0 && kr % sr == 0");
+  if (weights.nibbles) {
+    text +=
+        client_check(weights.blocks ? "params->rhs_zero_point == 8"
+                                    : "params->rhs_zero_point == 0 || params->rhs_zero_point == 8");
+  }
+  if (weights.blocks) {
+    text += client_check("params->scale_dt == kai_dt_bf16") + client_check("nr % 4 == 0") +
+            check_blocks(layout);
+  }
+  return text + "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(extra_bytes);\n  KAI_UNUSED(params);\n";
+}
+
+ClientParameters weights_parameters(const ClientPacker& packer, const Weights& weights) {
+  const std::string& params = packer.alias.empty() ? packer.params : packer.alias;
+  const ClientParameters codes = {
+      fmt::format("const {}* rhs", weights.nibbles ? "uint8_t" : "int8_t")};
+  const ClientParameters tail = {"void* rhs_packed", "size_t extra_bytes",
+                                 fmt::format("const struct {}* params", params)};
+  ClientParameters all = with({"size_t num_groups", "size_t n", "size_t k"}, rhs_shape);
+  if (!weights.blocks) {
+    return with(with(with(all, codes), {"const float* bias", "const float* scale"}), tail);
+  }
+  all = with(with(all, {"size_t bl"}), codes);
+  return with(with(all, {"size_t rhs_stride", "const float* bias", "const void* scale",
+                         "size_t scale_stride"}),
+              tail);
+}
+
+/// Bytes from a source's row to the next one.
+std::string weights_stride(const Weights& weights) {
+  if (weights.blocks) return "rhs_stride";
+  const std::string values = weights.rows_of_n ? "n" : "k";
+  return weights.nibbles ? fmt::format("({} + 1) / 2", values) : values;
+}
+
+ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const Layout& layout,
+                       bool has_code) {
+  std::string body = check_weights(weights, layout) + "  if (n == 0) return;\n" +
+                     pack_args("n", "rhs") +
+                     fmt::format("  args.source_stride = {};\n", weights_stride(weights)) +
+                     "  args.bias = bias;\n  args.scales = scale;\n";
+  if (weights.blocks) body += "  args.scale_stride = scale_stride;\n  args.block = bl;\n";
+  if (weights.nibbles) {
+    body += "  if (params->rhs_zero_point == 8) args.flags = TW_PACK_UNSIGNED_NIBBLES;\n";
+  }
+  body += fmt::format("  args.packed_stride = nr * {};\n", row_bytes_call(layout));
+  const std::string in_plain_c = fmt::format("tw_kai_pack_{}(&args, nr, kr / sr, {});\n",
+                                             packer.format->name, weights.rows_of_n ? 1 : 0);
+  body += has_code ? fmt::format(
+                         "  const tw_packer_fn pack = find(nr, kr / sr{});\n"
+                         "  if (pack != NULL) {{\n"
+                         "    pack(&args);\n"
+                         "  }} else {{\n"
+                         "    {}"
+                         "  }}\n",
+                         weights.blocks ? ", bl" : "", in_plain_c)
+                   : "  " + in_plain_c;
+  return {"run", "void", weights_parameters(packer, weights), body};
+}
+
+/// Where columns from n_idx on begin in the source.
+ClientFunction rhs_offset(const Weights& weights) {
+  std::string body = client_return("n_idx * rhs_stride");
+  if (weights.rows_of_n) {
+    body = std::string(weights.nibbles ? client_check("n_idx % 2 == 0") : "") +
+           "  KAI_UNUSED(rhs_stride);\n" + client_return(weights.nibbles ? "n_idx / 2" : "n_idx");
+  }
+  return {"get_rhs_offset", "size_t", {"size_t n_idx", "size_t rhs_stride"}, body};
+}
+
+}  // namespace
+
+std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout) {
+  const std::string row = row_bytes_call(layout);
+  const ClientParameters depth = with({"size_t k"}, block_parameter(layout));
+  const std::string type = packer.source == source_name(ElementType::f32) ? "float" : "void";
+  ClientFunction run = {"run", "void", with(with({"size_t m"}, depth), shape), ""};
+  run.parameters = with(run.parameters, {"size_t m_idx_start", fmt::format("const {}* lhs", type),
+                                         "size_t lhs_stride", "void* lhs_packed"});
+  run.body = check_blocks(layout) + client_check("sr != 0 && kr % sr == 0") +
+             "  if (m == 0) return;\n" + pack_args("m", "lhs") +
+             fmt::format(
+                 "  args.source_stride = lhs_stride;\n"
+                 "  args.packed_stride = mr * {};\n"
+                 "  const size_t depth = kr / sr;\n"
+                 "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, find(mr, depth), "
+                 "find(1, depth),\n"
+                 "                  tw_kai_pack_{});\n",
+                 row, packer.format->name);
+  return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
+          {"get_lhs_offset",
+           "size_t",
+           {"size_t m_idx", "size_t lhs_stride"},
+           client_return("m_idx * lhs_stride")},
+          {"get_lhs_packed_offset", "size_t", with(with({"size_t m_idx"}, depth), shape),
+           unused_shape + client_return(fmt::format("m_idx / mr * (mr * {})", row))},
+          {"get_lhs_packed_size", "size_t", with(with({"size_t m"}, depth), shape),
+           unused_shape + client_return(fmt::format("kai_div_ceil(m, mr) * (mr * {})", row))},
+          run};
+}
+
+std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 bool has_code) {
+  const Weights weights = {layout.block != 0, bits(layout.element) == 4, packer.rows_of_n};
+  const std::string stride = "nr * " + row_bytes_call(layout);
+  ClientParameters tail = rhs_shape;
+  std::string begin = unused_shape;
+  if (weights.blocks) {
+    tail = with(tail, {"size_t bl", "enum kai_datatype scale_dt"});
+    begin += client_check("scale_dt == kai_dt_bf16") + "  KAI_UNUSED(scale_dt);\n" +
+             check_blocks(layout);
+  }
+  return {
+      {"get_n_step", "size_t", {"size_t nr"}, client_return("nr")},
+      rhs_offset(weights),
+      {"get_rhs_packed_stride", "size_t", with({"size_t k"}, tail), begin + client_return(stride)},
+      {"get_rhs_packed_offset", "size_t", with({"size_t n_idx", "size_t k"}, tail),
+       client_check("n_idx % nr == 0") + begin +
+           client_return(fmt::format("n_idx / nr * ({})", stride))},
+      {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, tail),
+       begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))},
+      run_rhs(packer, weights, layout, has_code)};
+}
+
+}  // namespace tw

@@ -1,0 +1,14 @@
+// Operands as KleidiAI's packers write them.
+#pragma once
+
+#include "model/variant.h"
+
+namespace tw {
+
+/// Whether KleidiAI has packed operands of that pair of formats that kernels here read.
+bool kleidiai_packs(const Format& lhs, const Format& rhs);
+
+/// Such a pair in those panels; `block` values of k share a scale of the weights, 0: all of them.
+LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block);
+
+}  // namespace tw
