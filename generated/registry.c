@@ -33,7 +33,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
@@ -17236,7 +17236,239 @@ static const tw_layout layout_451 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_452_axes = {
+static const tw_layout layout_452 = {
+    .id = UINT64_C(0xe3d1a951120f52d7),
+    .text = "lhs i8 m1 kr4 k%32 b32 round=away [scales:f16/b|data/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_453_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_174, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_175, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_453 = {
+    .id = UINT64_C(0x6c7101b8e67c283d),
+    .text = "rhs i4 n4 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_453_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_454 = {
+    .id = UINT64_C(0x8e378cf0ab237f3b),
+    .text = "lhs i8 m1 kr8 k%32 b32 round=away [scales:f16/b|data/b]",
+    .panel = 1,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_455_axes = {
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {64, 0}, axes_251, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_175, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_455 = {
+    .id = UINT64_C(0x0bfe0fedd2653151),
+    .text = "rhs i4 n4 kr8 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_455_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_456 = {
+    .id = UINT64_C(0x058c801baee0e9a8),
+    .text = "lhs i8 m4 kr4 k%32 b32 round=away [scales:f16/b|data/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_457_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_247, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_211, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_457 = {
+    .id = UINT64_C(0xd6e68ccd06faf199),
+    .text = "rhs i4 n8 kr4 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_457_axes,
+    .type = TW_S4,
+};
+
+static const tw_axes layout_458_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {128, 0}, axes_255, 5, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_211, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_458 = {
+    .id = UINT64_C(0x01c7a627a56b2875),
+    .text = "rhs i4 n8 kr8 pair=depth16 ss k%32 b32 edge=last [scales:f16/b|data/b]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_458_axes,
+    .type = TW_S4,
+};
+
+static const tw_layout layout_459 = {
+    .id = UINT64_C(0xbb663a70f9d46e9c),
+    .text = "lhs i8 m4 kr8 k%32 b32 round=away [scales:f16/b|data/b]",
+    .panel = 4,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 1,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_460_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_383, 5, 1, 8, NULL, 0},
     {TW_S1, {512, 0}, axes_384, 4, 1, 0, NULL, 0},
@@ -17250,7 +17482,7 @@ static const tw_axes layout_452_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_452 = {
+static const tw_layout layout_460 = {
     .id = UINT64_C(0x562549297b1d82e2),
     .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -17268,11 +17500,11 @@ static const tw_layout layout_452 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_452_axes,
+    .axes = &layout_460_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_453_axes = {
+static const tw_axes layout_461_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_386, 5, 1, 8, NULL, 0},
     {TW_S1, {2048, 0}, axes_387, 4, 1, 0, NULL, 0},
@@ -17286,7 +17518,7 @@ static const tw_axes layout_453_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_453 = {
+static const tw_layout layout_461 = {
     .id = UINT64_C(0x78eee0a74f5fd7fb),
     .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 16,
@@ -17304,11 +17536,11 @@ static const tw_layout layout_453 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_453_axes,
+    .axes = &layout_461_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_454_axes = {
+static const tw_axes layout_462_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_389, 5, 1, 8, NULL, 0},
     {TW_S1, {4096, 0}, axes_390, 4, 1, 0, NULL, 0},
@@ -17322,7 +17554,7 @@ static const tw_axes layout_454_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_454 = {
+static const tw_layout layout_462 = {
     .id = UINT64_C(0x5621a86a723b17f1),
     .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 32,
@@ -17340,11 +17572,11 @@ static const tw_layout layout_454 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_454_axes,
+    .axes = &layout_462_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_455_axes = {
+static const tw_axes layout_463_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_392, 5, 1, 8, NULL, 0},
     {TW_S1, {1024, 0}, axes_393, 4, 1, 0, NULL, 0},
@@ -17358,7 +17590,7 @@ static const tw_axes layout_455_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_455 = {
+static const tw_layout layout_463 = {
     .id = UINT64_C(0x719b1dd4e5bfe36e),
     .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 8,
@@ -17376,11 +17608,11 @@ static const tw_layout layout_455 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_455_axes,
+    .axes = &layout_463_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_456 = {
+static const tw_layout layout_464 = {
     .id = UINT64_C(0x0f79dc4fd198f69e),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -17402,7 +17634,7 @@ static const tw_layout layout_456 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_457_axes = {
+static const tw_axes layout_465_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_395, 5, 1, 8, NULL, 0},
     {TW_S1, {512, 0}, axes_396, 5, 1, 0, NULL, 0},
@@ -17416,7 +17648,7 @@ static const tw_axes layout_457_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_457 = {
+static const tw_layout layout_465 = {
     .id = UINT64_C(0x101e1596383ffc36),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -17434,11 +17666,11 @@ static const tw_layout layout_457 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_457_axes,
+    .axes = &layout_465_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_458 = {
+static const tw_layout layout_466 = {
     .id = UINT64_C(0x5d153084e94eb9bc),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -17460,7 +17692,7 @@ static const tw_layout layout_458 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_459 = {
+static const tw_layout layout_467 = {
     .id = UINT64_C(0x90941a0458714f11),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 1,
@@ -17482,7 +17714,7 @@ static const tw_layout layout_459 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_460_axes = {
+static const tw_axes layout_468_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {64, 0}, axes_397, 6, 1, 8, NULL, 0},
     {TW_S2, {320, 0}, axes_398, 5, 1, 0, NULL, 0},
@@ -17496,7 +17728,7 @@ static const tw_axes layout_460_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_460 = {
+static const tw_layout layout_468 = {
     .id = UINT64_C(0x09b6e6aa512d26d7),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -17514,11 +17746,11 @@ static const tw_layout layout_460 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_460_axes,
+    .axes = &layout_468_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_461_axes = {
+static const tw_axes layout_469_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {256, 0}, axes_401, 6, 1, 8, NULL, 0},
     {TW_S2, {1280, 0}, axes_402, 5, 1, 0, NULL, 0},
@@ -17532,7 +17764,7 @@ static const tw_axes layout_461_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_461 = {
+static const tw_layout layout_469 = {
     .id = UINT64_C(0x83cbfd82ef1a6790),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 16,
@@ -17550,11 +17782,11 @@ static const tw_layout layout_461 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_461_axes,
+    .axes = &layout_469_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_462 = {
+static const tw_layout layout_470 = {
     .id = UINT64_C(0x3acb7ca4bebc01f4),
     .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 2,
@@ -17576,7 +17808,7 @@ static const tw_layout layout_462 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_463 = {
+static const tw_layout layout_471 = {
     .id = UINT64_C(0x8e922a8be16f752a),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 4,
@@ -17598,7 +17830,7 @@ static const tw_layout layout_463 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_464_axes = {
+static const tw_axes layout_472_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {512, 0}, axes_405, 6, 1, 8, NULL, 0},
     {TW_S2, {2560, 0}, axes_406, 5, 1, 0, NULL, 0},
@@ -17612,7 +17844,7 @@ static const tw_axes layout_464_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_464 = {
+static const tw_layout layout_472 = {
     .id = UINT64_C(0x5fab4e45635ade8e),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 32,
@@ -17630,11 +17862,11 @@ static const tw_layout layout_464 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_464_axes,
+    .axes = &layout_472_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_465_axes = {
+static const tw_axes layout_473_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {128, 0}, axes_409, 6, 1, 8, NULL, 0},
     {TW_S2, {640, 0}, axes_410, 5, 1, 0, NULL, 0},
@@ -17648,7 +17880,7 @@ static const tw_axes layout_465_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_465 = {
+static const tw_layout layout_473 = {
     .id = UINT64_C(0x021482e569596a93),
     .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -17666,11 +17898,11 @@ static const tw_layout layout_465 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_465_axes,
+    .axes = &layout_473_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_466 = {
+static const tw_layout layout_474 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -17692,7 +17924,7 @@ static const tw_layout layout_466 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_467_axes = {
+static const tw_axes layout_475_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {64, 0}, axes_413, 5, 1, 8, NULL, 0},
     {TW_S2, {320, 0}, axes_414, 6, 1, 0, NULL, 0},
@@ -17706,7 +17938,7 @@ static const tw_axes layout_467_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_467 = {
+static const tw_layout layout_475 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -17724,11 +17956,11 @@ static const tw_layout layout_467 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_467_axes,
+    .axes = &layout_475_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_468 = {
+static const tw_layout layout_476 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -17750,7 +17982,7 @@ static const tw_layout layout_468 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_469_axes = {
+static const tw_axes layout_477_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_415, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17764,7 +17996,7 @@ static const tw_axes layout_469_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_469 = {
+static const tw_layout layout_477 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17782,11 +18014,11 @@ static const tw_layout layout_469 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_469_axes,
+    .axes = &layout_477_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_470_axes = {
+static const tw_axes layout_478_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_417, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17800,7 +18032,7 @@ static const tw_axes layout_470_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_470 = {
+static const tw_layout layout_478 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -17818,11 +18050,11 @@ static const tw_layout layout_470 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_470_axes,
+    .axes = &layout_478_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_471 = {
+static const tw_layout layout_479 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -17844,7 +18076,7 @@ static const tw_layout layout_471 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_472_axes = {
+static const tw_axes layout_480_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_419, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17858,7 +18090,7 @@ static const tw_axes layout_472_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_472 = {
+static const tw_layout layout_480 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -17876,11 +18108,11 @@ static const tw_layout layout_472 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_472_axes,
+    .axes = &layout_480_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_473_axes = {
+static const tw_axes layout_481_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_421, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17894,7 +18126,7 @@ static const tw_axes layout_473_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_473 = {
+static const tw_layout layout_481 = {
     .id = UINT64_C(0x89f5185727dfce18),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -17912,11 +18144,11 @@ static const tw_layout layout_473 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_473_axes,
+    .axes = &layout_481_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_474_axes = {
+static const tw_axes layout_482_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_423, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17930,7 +18162,7 @@ static const tw_axes layout_474_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_474 = {
+static const tw_layout layout_482 = {
     .id = UINT64_C(0x78b74644c02d58b0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -17948,11 +18180,11 @@ static const tw_layout layout_474 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_474_axes,
+    .axes = &layout_482_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_475_axes = {
+static const tw_axes layout_483_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_424, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -17966,7 +18198,7 @@ static const tw_axes layout_475_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_475 = {
+static const tw_layout layout_483 = {
     .id = UINT64_C(0xf52b96eaae853373),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -17984,11 +18216,11 @@ static const tw_layout layout_475 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_475_axes,
+    .axes = &layout_483_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_476_axes = {
+static const tw_axes layout_484_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_426, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18002,7 +18234,7 @@ static const tw_axes layout_476_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_476 = {
+static const tw_layout layout_484 = {
     .id = UINT64_C(0xd16027de8b4d30e2),
     .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -18020,11 +18252,11 @@ static const tw_layout layout_476 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_476_axes,
+    .axes = &layout_484_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_477 = {
+static const tw_layout layout_485 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -18046,7 +18278,7 @@ static const tw_layout layout_477 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_478_axes = {
+static const tw_axes layout_486_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_415, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18060,7 +18292,7 @@ static const tw_axes layout_478_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_478 = {
+static const tw_layout layout_486 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18078,11 +18310,11 @@ static const tw_layout layout_478 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_478_axes,
+    .axes = &layout_486_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_479_axes = {
+static const tw_axes layout_487_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_96, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18096,7 +18328,7 @@ static const tw_axes layout_479_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_479 = {
+static const tw_layout layout_487 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18114,11 +18346,11 @@ static const tw_layout layout_479 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_479_axes,
+    .axes = &layout_487_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_480_axes = {
+static const tw_axes layout_488_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_428, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18132,7 +18364,7 @@ static const tw_axes layout_480_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_480 = {
+static const tw_layout layout_488 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18150,11 +18382,11 @@ static const tw_layout layout_480 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_480_axes,
+    .axes = &layout_488_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_481_axes = {
+static const tw_axes layout_489_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_428, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18168,7 +18400,7 @@ static const tw_axes layout_481_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_481 = {
+static const tw_layout layout_489 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18186,11 +18418,11 @@ static const tw_layout layout_481 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_481_axes,
+    .axes = &layout_489_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_482_axes = {
+static const tw_axes layout_490_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_100, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18204,7 +18436,7 @@ static const tw_axes layout_482_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_482 = {
+static const tw_layout layout_490 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18222,11 +18454,11 @@ static const tw_layout layout_482 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_482_axes,
+    .axes = &layout_490_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_483_axes = {
+static const tw_axes layout_491_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_431, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18240,7 +18472,7 @@ static const tw_axes layout_483_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_483 = {
+static const tw_layout layout_491 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18258,11 +18490,11 @@ static const tw_layout layout_483 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_483_axes,
+    .axes = &layout_491_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_484_axes = {
+static const tw_axes layout_492_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_431, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18276,7 +18508,7 @@ static const tw_axes layout_484_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_484 = {
+static const tw_layout layout_492 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18294,11 +18526,11 @@ static const tw_layout layout_484 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_484_axes,
+    .axes = &layout_492_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_485_axes = {
+static const tw_axes layout_493_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_104, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18312,7 +18544,7 @@ static const tw_axes layout_485_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_485 = {
+static const tw_layout layout_493 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18330,11 +18562,11 @@ static const tw_layout layout_485 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_485_axes,
+    .axes = &layout_493_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_486_axes = {
+static const tw_axes layout_494_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_434, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18348,7 +18580,7 @@ static const tw_axes layout_486_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_486 = {
+static const tw_layout layout_494 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18366,11 +18598,11 @@ static const tw_layout layout_486 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_486_axes,
+    .axes = &layout_494_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_487_axes = {
+static const tw_axes layout_495_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_434, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18384,7 +18616,7 @@ static const tw_axes layout_487_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_487 = {
+static const tw_layout layout_495 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18402,11 +18634,11 @@ static const tw_layout layout_487 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_487_axes,
+    .axes = &layout_495_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_488_axes = {
+static const tw_axes layout_496_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_108, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18420,7 +18652,7 @@ static const tw_axes layout_488_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_488 = {
+static const tw_layout layout_496 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -18438,11 +18670,11 @@ static const tw_layout layout_488 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_488_axes,
+    .axes = &layout_496_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_489_axes = {
+static const tw_axes layout_497_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_417, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18456,7 +18688,7 @@ static const tw_axes layout_489_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_489 = {
+static const tw_layout layout_497 = {
     .id = UINT64_C(0x729a0f5104d2c9ae),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18474,11 +18706,11 @@ static const tw_layout layout_489 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_489_axes,
+    .axes = &layout_497_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_490_axes = {
+static const tw_axes layout_498_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_112, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18492,7 +18724,7 @@ static const tw_axes layout_490_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_490 = {
+static const tw_layout layout_498 = {
     .id = UINT64_C(0x42524f598a3fa8c0),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18510,11 +18742,11 @@ static const tw_layout layout_490 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_490_axes,
+    .axes = &layout_498_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_491_axes = {
+static const tw_axes layout_499_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_438, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18528,7 +18760,7 @@ static const tw_axes layout_491_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_491 = {
+static const tw_layout layout_499 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18546,11 +18778,11 @@ static const tw_layout layout_491 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_491_axes,
+    .axes = &layout_499_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_492_axes = {
+static const tw_axes layout_500_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_438, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18564,7 +18796,7 @@ static const tw_axes layout_492_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_492 = {
+static const tw_layout layout_500 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18582,11 +18814,11 @@ static const tw_layout layout_492 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_492_axes,
+    .axes = &layout_500_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_493_axes = {
+static const tw_axes layout_501_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_116, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18600,7 +18832,7 @@ static const tw_axes layout_493_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_493 = {
+static const tw_layout layout_501 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18618,11 +18850,11 @@ static const tw_layout layout_493 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_493_axes,
+    .axes = &layout_501_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_494_axes = {
+static const tw_axes layout_502_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_441, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18636,7 +18868,7 @@ static const tw_axes layout_494_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_494 = {
+static const tw_layout layout_502 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18654,11 +18886,11 @@ static const tw_layout layout_494 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_494_axes,
+    .axes = &layout_502_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_495_axes = {
+static const tw_axes layout_503_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_441, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18672,7 +18904,7 @@ static const tw_axes layout_495_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_495 = {
+static const tw_layout layout_503 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18690,11 +18922,11 @@ static const tw_layout layout_495 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_495_axes,
+    .axes = &layout_503_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_496_axes = {
+static const tw_axes layout_504_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_120, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18708,7 +18940,7 @@ static const tw_axes layout_496_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_496 = {
+static const tw_layout layout_504 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18726,11 +18958,11 @@ static const tw_layout layout_496 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_496_axes,
+    .axes = &layout_504_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_497_axes = {
+static const tw_axes layout_505_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_444, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18744,7 +18976,7 @@ static const tw_axes layout_497_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_497 = {
+static const tw_layout layout_505 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18762,11 +18994,11 @@ static const tw_layout layout_497 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_497_axes,
+    .axes = &layout_505_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_498_axes = {
+static const tw_axes layout_506_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_444, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18780,7 +19012,7 @@ static const tw_axes layout_498_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_498 = {
+static const tw_layout layout_506 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18798,11 +19030,11 @@ static const tw_layout layout_498 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_498_axes,
+    .axes = &layout_506_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_499_axes = {
+static const tw_axes layout_507_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_124, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18816,7 +19048,7 @@ static const tw_axes layout_499_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_499 = {
+static const tw_layout layout_507 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -18834,11 +19066,11 @@ static const tw_layout layout_499 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_499_axes,
+    .axes = &layout_507_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_500 = {
+static const tw_layout layout_508 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -18860,7 +19092,7 @@ static const tw_layout layout_500 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_501 = {
+static const tw_layout layout_509 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -18882,7 +19114,7 @@ static const tw_layout layout_501 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_502 = {
+static const tw_layout layout_510 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -18904,7 +19136,7 @@ static const tw_layout layout_502 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_503_axes = {
+static const tw_axes layout_511_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_419, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18918,7 +19150,7 @@ static const tw_axes layout_503_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_503 = {
+static const tw_layout layout_511 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -18936,11 +19168,11 @@ static const tw_layout layout_503 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_503_axes,
+    .axes = &layout_511_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_504_axes = {
+static const tw_axes layout_512_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_128, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18954,7 +19186,7 @@ static const tw_axes layout_504_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_504 = {
+static const tw_layout layout_512 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -18972,11 +19204,11 @@ static const tw_layout layout_504 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_504_axes,
+    .axes = &layout_512_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_505_axes = {
+static const tw_axes layout_513_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_448, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -18990,7 +19222,7 @@ static const tw_axes layout_505_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_505 = {
+static const tw_layout layout_513 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19008,11 +19240,11 @@ static const tw_layout layout_505 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_505_axes,
+    .axes = &layout_513_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_506_axes = {
+static const tw_axes layout_514_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_448, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19026,7 +19258,7 @@ static const tw_axes layout_506_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_506 = {
+static const tw_layout layout_514 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19044,11 +19276,11 @@ static const tw_layout layout_506 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_506_axes,
+    .axes = &layout_514_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_507_axes = {
+static const tw_axes layout_515_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_132, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19062,7 +19294,7 @@ static const tw_axes layout_507_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_507 = {
+static const tw_layout layout_515 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19080,11 +19312,11 @@ static const tw_layout layout_507 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_507_axes,
+    .axes = &layout_515_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_508_axes = {
+static const tw_axes layout_516_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_451, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19098,7 +19330,7 @@ static const tw_axes layout_508_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_508 = {
+static const tw_layout layout_516 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19116,11 +19348,11 @@ static const tw_layout layout_508 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_508_axes,
+    .axes = &layout_516_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_509_axes = {
+static const tw_axes layout_517_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_451, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19134,7 +19366,7 @@ static const tw_axes layout_509_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_509 = {
+static const tw_layout layout_517 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19152,11 +19384,11 @@ static const tw_layout layout_509 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_509_axes,
+    .axes = &layout_517_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_510_axes = {
+static const tw_axes layout_518_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_136, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19170,7 +19402,7 @@ static const tw_axes layout_510_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_510 = {
+static const tw_layout layout_518 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19188,11 +19420,11 @@ static const tw_layout layout_510 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_510_axes,
+    .axes = &layout_518_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_511_axes = {
+static const tw_axes layout_519_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_454, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19206,7 +19438,7 @@ static const tw_axes layout_511_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_511 = {
+static const tw_layout layout_519 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19224,11 +19456,11 @@ static const tw_layout layout_511 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_511_axes,
+    .axes = &layout_519_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_512_axes = {
+static const tw_axes layout_520_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_454, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19242,7 +19474,7 @@ static const tw_axes layout_512_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_512 = {
+static const tw_layout layout_520 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19260,11 +19492,11 @@ static const tw_layout layout_512 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_512_axes,
+    .axes = &layout_520_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_513_axes = {
+static const tw_axes layout_521_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_140, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19278,7 +19510,7 @@ static const tw_axes layout_513_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_513 = {
+static const tw_layout layout_521 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -19296,11 +19528,11 @@ static const tw_layout layout_513 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_513_axes,
+    .axes = &layout_521_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_514_axes = {
+static const tw_axes layout_522_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_421, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19314,7 +19546,7 @@ static const tw_axes layout_514_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_514 = {
+static const tw_layout layout_522 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19332,11 +19564,11 @@ static const tw_layout layout_514 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_514_axes,
+    .axes = &layout_522_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_515_axes = {
+static const tw_axes layout_523_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_144, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19350,7 +19582,7 @@ static const tw_axes layout_515_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_515 = {
+static const tw_layout layout_523 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19368,11 +19600,11 @@ static const tw_layout layout_515 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_515_axes,
+    .axes = &layout_523_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_516 = {
+static const tw_layout layout_524 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19394,7 +19626,7 @@ static const tw_layout layout_516 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_517_axes = {
+static const tw_axes layout_525_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_458, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19408,7 +19640,7 @@ static const tw_axes layout_517_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_517 = {
+static const tw_layout layout_525 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19426,11 +19658,11 @@ static const tw_layout layout_517 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_517_axes,
+    .axes = &layout_525_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_518_axes = {
+static const tw_axes layout_526_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_458, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19444,7 +19676,7 @@ static const tw_axes layout_518_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_518 = {
+static const tw_layout layout_526 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19462,11 +19694,11 @@ static const tw_layout layout_518 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_518_axes,
+    .axes = &layout_526_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_519_axes = {
+static const tw_axes layout_527_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_148, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19480,7 +19712,7 @@ static const tw_axes layout_519_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_519 = {
+static const tw_layout layout_527 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19498,11 +19730,11 @@ static const tw_layout layout_519 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_519_axes,
+    .axes = &layout_527_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_520 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19524,7 +19756,7 @@ static const tw_layout layout_520 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_521_axes = {
+static const tw_axes layout_529_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19538,7 +19770,7 @@ static const tw_axes layout_521_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_521 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19556,11 +19788,11 @@ static const tw_layout layout_521 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_521_axes,
+    .axes = &layout_529_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_522_axes = {
+static const tw_axes layout_530_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19574,7 +19806,7 @@ static const tw_axes layout_522_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_522 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19592,11 +19824,11 @@ static const tw_layout layout_522 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_522_axes,
+    .axes = &layout_530_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_523_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_152, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19610,7 +19842,7 @@ static const tw_axes layout_523_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_523 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19628,11 +19860,11 @@ static const tw_layout layout_523 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_523_axes,
+    .axes = &layout_531_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_524 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19654,7 +19886,7 @@ static const tw_layout layout_524 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_525_axes = {
+static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_464, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19668,7 +19900,7 @@ static const tw_axes layout_525_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_525 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19686,11 +19918,11 @@ static const tw_layout layout_525 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_525_axes,
+    .axes = &layout_533_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_526_axes = {
+static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_464, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19704,7 +19936,7 @@ static const tw_axes layout_526_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_526 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19722,11 +19954,11 @@ static const tw_layout layout_526 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_526_axes,
+    .axes = &layout_534_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_527_axes = {
+static const tw_axes layout_535_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_156, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19740,7 +19972,7 @@ static const tw_axes layout_527_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_527 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -19758,11 +19990,11 @@ static const tw_layout layout_527 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_527_axes,
+    .axes = &layout_535_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_528 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -19784,7 +20016,7 @@ static const tw_layout layout_528 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_529 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -19806,7 +20038,7 @@ static const tw_layout layout_529 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -19828,7 +20060,7 @@ static const tw_layout layout_530 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_531_axes = {
+static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_423, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19842,7 +20074,7 @@ static const tw_axes layout_531_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_531 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -19860,11 +20092,11 @@ static const tw_layout layout_531 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_531_axes,
+    .axes = &layout_539_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_540_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_280, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19878,7 +20110,7 @@ static const tw_axes layout_532_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -19896,11 +20128,11 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_540_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_533 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -19922,7 +20154,7 @@ static const tw_layout layout_533 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_534_axes = {
+static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_467, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19936,7 +20168,7 @@ static const tw_axes layout_534_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_534 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -19954,11 +20186,11 @@ static const tw_layout layout_534 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_534_axes,
+    .axes = &layout_542_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_535_axes = {
+static const tw_axes layout_543_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_467, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -19972,7 +20204,7 @@ static const tw_axes layout_535_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_535 = {
+static const tw_layout layout_543 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -19990,11 +20222,11 @@ static const tw_layout layout_535 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_535_axes,
+    .axes = &layout_543_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_536_axes = {
+static const tw_axes layout_544_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_282, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20008,7 +20240,7 @@ static const tw_axes layout_536_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_536 = {
+static const tw_layout layout_544 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20026,11 +20258,11 @@ static const tw_layout layout_536 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_536_axes,
+    .axes = &layout_544_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_537 = {
+static const tw_layout layout_545 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -20052,7 +20284,7 @@ static const tw_layout layout_537 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_538_axes = {
+static const tw_axes layout_546_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_468, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20066,7 +20298,7 @@ static const tw_axes layout_538_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_538 = {
+static const tw_layout layout_546 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20084,11 +20316,11 @@ static const tw_layout layout_538 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_538_axes,
+    .axes = &layout_546_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_539_axes = {
+static const tw_axes layout_547_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_468, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20102,7 +20334,7 @@ static const tw_axes layout_539_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_539 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20120,11 +20352,11 @@ static const tw_layout layout_539 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_539_axes,
+    .axes = &layout_547_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_540_axes = {
+static const tw_axes layout_548_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_284, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20138,7 +20370,7 @@ static const tw_axes layout_540_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_540 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20156,11 +20388,11 @@ static const tw_layout layout_540 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_540_axes,
+    .axes = &layout_548_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_541 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -20182,7 +20414,7 @@ static const tw_layout layout_541 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_542_axes = {
+static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_469, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20196,7 +20428,7 @@ static const tw_axes layout_542_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_542 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20214,11 +20446,11 @@ static const tw_layout layout_542 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_542_axes,
+    .axes = &layout_550_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_543_axes = {
+static const tw_axes layout_551_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_469, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20232,7 +20464,7 @@ static const tw_axes layout_543_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_543 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20250,11 +20482,11 @@ static const tw_layout layout_543 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_543_axes,
+    .axes = &layout_551_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_544_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_286, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20268,7 +20500,7 @@ static const tw_axes layout_544_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_544 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20286,11 +20518,11 @@ static const tw_layout layout_544 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_544_axes,
+    .axes = &layout_552_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_545 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -20312,7 +20544,7 @@ static const tw_layout layout_545 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_546 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -20334,7 +20566,7 @@ static const tw_layout layout_546 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_547 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -20356,7 +20588,7 @@ static const tw_layout layout_547 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_548_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_424, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20370,7 +20602,7 @@ static const tw_axes layout_548_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_548 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20388,11 +20620,11 @@ static const tw_layout layout_548 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_548_axes,
+    .axes = &layout_556_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_549_axes = {
+static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_470, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20406,7 +20638,7 @@ static const tw_axes layout_549_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_549 = {
+static const tw_layout layout_557 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20424,11 +20656,11 @@ static const tw_layout layout_549 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_549_axes,
+    .axes = &layout_557_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_550_axes = {
+static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_472, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20442,7 +20674,7 @@ static const tw_axes layout_550_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_550 = {
+static const tw_layout layout_558 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20460,11 +20692,11 @@ static const tw_layout layout_550 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_550_axes,
+    .axes = &layout_558_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_551_axes = {
+static const tw_axes layout_559_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_472, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20478,7 +20710,7 @@ static const tw_axes layout_551_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_551 = {
+static const tw_layout layout_559 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20496,11 +20728,11 @@ static const tw_layout layout_551 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_551_axes,
+    .axes = &layout_559_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_552_axes = {
+static const tw_axes layout_560_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_474, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20514,7 +20746,7 @@ static const tw_axes layout_552_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_552 = {
+static const tw_layout layout_560 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20532,11 +20764,11 @@ static const tw_layout layout_552 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_552_axes,
+    .axes = &layout_560_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_561_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_476, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20550,7 +20782,7 @@ static const tw_axes layout_553_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_561 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20568,11 +20800,11 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_561_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_554_axes = {
+static const tw_axes layout_562_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_476, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20586,7 +20818,7 @@ static const tw_axes layout_554_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_554 = {
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20604,11 +20836,11 @@ static const tw_layout layout_554 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_554_axes,
+    .axes = &layout_562_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_555_axes = {
+static const tw_axes layout_563_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_478, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20622,7 +20854,7 @@ static const tw_axes layout_555_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_555 = {
+static const tw_layout layout_563 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20640,11 +20872,11 @@ static const tw_layout layout_555 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_555_axes,
+    .axes = &layout_563_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_556_axes = {
+static const tw_axes layout_564_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_480, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20658,7 +20890,7 @@ static const tw_axes layout_556_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_556 = {
+static const tw_layout layout_564 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20676,11 +20908,11 @@ static const tw_layout layout_556 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_556_axes,
+    .axes = &layout_564_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_557_axes = {
+static const tw_axes layout_565_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_480, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20694,7 +20926,7 @@ static const tw_axes layout_557_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_557 = {
+static const tw_layout layout_565 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20712,11 +20944,11 @@ static const tw_layout layout_557 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_557_axes,
+    .axes = &layout_565_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_558_axes = {
+static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_482, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20730,7 +20962,7 @@ static const tw_axes layout_558_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_558 = {
+static const tw_layout layout_566 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -20748,11 +20980,11 @@ static const tw_layout layout_558 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_558_axes,
+    .axes = &layout_566_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_559 = {
+static const tw_layout layout_567 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -20774,7 +21006,7 @@ static const tw_layout layout_559 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_560_axes = {
+static const tw_axes layout_568_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_168, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20788,7 +21020,7 @@ static const tw_axes layout_560_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_560 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -20806,11 +21038,11 @@ static const tw_layout layout_560 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_560_axes,
+    .axes = &layout_568_axes,
     .type = TW_S2,
 };
 
-static const tw_axes layout_561_axes = {
+static const tw_axes layout_569_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_169, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20824,7 +21056,7 @@ static const tw_axes layout_561_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_561 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -20842,11 +21074,11 @@ static const tw_layout layout_561 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_561_axes,
+    .axes = &layout_569_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_562 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -20868,7 +21100,7 @@ static const tw_layout layout_562 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_563_axes = {
+static const tw_axes layout_571_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_170, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20882,7 +21114,7 @@ static const tw_axes layout_563_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_563 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -20900,11 +21132,11 @@ static const tw_layout layout_563 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_563_axes,
+    .axes = &layout_571_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_564 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -20926,7 +21158,7 @@ static const tw_layout layout_564 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_565_axes = {
+static const tw_axes layout_573_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_171, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20940,7 +21172,7 @@ static const tw_axes layout_565_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_565 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -20958,11 +21190,11 @@ static const tw_layout layout_565 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_565_axes,
+    .axes = &layout_573_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_566 = {
+static const tw_layout layout_574 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -20984,7 +21216,7 @@ static const tw_layout layout_566 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_567_axes = {
+static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_172, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20998,7 +21230,7 @@ static const tw_axes layout_567_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_567 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -21016,11 +21248,11 @@ static const tw_layout layout_567 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_567_axes,
+    .axes = &layout_575_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_568 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -21042,7 +21274,7 @@ static const tw_layout layout_568 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_569 = {
+static const tw_layout layout_577 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -21064,7 +21296,7 @@ static const tw_layout layout_569 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_570_axes = {
+static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_173, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21078,7 +21310,7 @@ static const tw_axes layout_570_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_570 = {
+static const tw_layout layout_578 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -21096,11 +21328,11 @@ static const tw_layout layout_570 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_570_axes,
+    .axes = &layout_578_axes,
     .type = TW_S2,
 };
 
-static const tw_layout layout_571 = {
+static const tw_layout layout_579 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -21122,7 +21354,7 @@ static const tw_layout layout_571 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_572_axes = {
+static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_160, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21136,7 +21368,7 @@ static const tw_axes layout_572_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_572 = {
+static const tw_layout layout_580 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -21154,11 +21386,11 @@ static const tw_layout layout_572 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_572_axes,
+    .axes = &layout_580_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_573_axes = {
+static const tw_axes layout_581_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_161, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21172,7 +21404,7 @@ static const tw_axes layout_573_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_573 = {
+static const tw_layout layout_581 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -21190,11 +21422,11 @@ static const tw_layout layout_573 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_573_axes,
+    .axes = &layout_581_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_574 = {
+static const tw_layout layout_582 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -21216,7 +21448,7 @@ static const tw_layout layout_574 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_575_axes = {
+static const tw_axes layout_583_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_162, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21230,7 +21462,7 @@ static const tw_axes layout_575_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_575 = {
+static const tw_layout layout_583 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -21248,11 +21480,11 @@ static const tw_layout layout_575 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_575_axes,
+    .axes = &layout_583_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_576 = {
+static const tw_layout layout_584 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -21274,7 +21506,7 @@ static const tw_layout layout_576 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_577 = {
+static const tw_layout layout_585 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -21296,7 +21528,7 @@ static const tw_layout layout_577 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_578_axes = {
+static const tw_axes layout_586_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_163, 4, 1, 0, axes_80, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21310,7 +21542,7 @@ static const tw_axes layout_578_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_578 = {
+static const tw_layout layout_586 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -21328,11 +21560,11 @@ static const tw_layout layout_578 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_578_axes,
+    .axes = &layout_586_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_579 = {
+static const tw_layout layout_587 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -21354,7 +21586,7 @@ static const tw_layout layout_579 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_580 = {
+static const tw_layout layout_588 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -21376,7 +21608,7 @@ static const tw_layout layout_580 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_581_axes = {
+static const tw_axes layout_589_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_261, 5, 1, 0, axes_223, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21390,7 +21622,7 @@ static const tw_axes layout_581_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_581 = {
+static const tw_layout layout_589 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -21408,11 +21640,11 @@ static const tw_layout layout_581 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_581_axes,
+    .axes = &layout_589_axes,
     .type = TW_S4,
 };
 
-static const tw_axes layout_582_axes = {
+static const tw_axes layout_590_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_266, 5, 1, 0, axes_260, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21426,7 +21658,7 @@ static const tw_axes layout_582_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_582 = {
+static const tw_layout layout_590 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -21444,11 +21676,11 @@ static const tw_layout layout_582 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_582_axes,
+    .axes = &layout_590_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_583 = {
+static const tw_layout layout_591 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -21470,7 +21702,7 @@ static const tw_layout layout_583 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_584_axes = {
+static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_267, 4, 1, 0, axes_268, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21484,7 +21716,7 @@ static const tw_axes layout_584_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_584 = {
+static const tw_layout layout_592 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -21502,11 +21734,11 @@ static const tw_layout layout_584 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_584_axes,
+    .axes = &layout_592_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_585 = {
+static const tw_layout layout_593 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -21528,7 +21760,7 @@ static const tw_layout layout_585 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_586_axes = {
+static const tw_axes layout_594_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_269, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21542,7 +21774,7 @@ static const tw_axes layout_586_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_586 = {
+static const tw_layout layout_594 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -21560,11 +21792,11 @@ static const tw_layout layout_586 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_586_axes,
+    .axes = &layout_594_axes,
     .type = TW_S4,
 };
 
-static const tw_layout layout_587 = {
+static const tw_layout layout_595 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -21586,7 +21818,7 @@ static const tw_layout layout_587 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_588 = {
+static const tw_layout layout_596 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -21608,7 +21840,7 @@ static const tw_layout layout_588 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_589_axes = {
+static const tw_axes layout_597_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_164, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21622,7 +21854,7 @@ static const tw_axes layout_589_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_589 = {
+static const tw_layout layout_597 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -21640,11 +21872,11 @@ static const tw_layout layout_589 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_589_axes,
+    .axes = &layout_597_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_590 = {
+static const tw_layout layout_598 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -21666,7 +21898,7 @@ static const tw_layout layout_590 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_axes layout_591_axes = {
+static const tw_axes layout_599_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21680,7 +21912,7 @@ static const tw_axes layout_591_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_591 = {
+static const tw_layout layout_599 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -21698,11 +21930,11 @@ static const tw_layout layout_591 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_591_axes,
+    .axes = &layout_599_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_592 = {
+static const tw_layout layout_600 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -21724,7 +21956,7 @@ static const tw_layout layout_592 = {
     .type = TW_TYPE_NONE,
 };
 
-static const tw_layout layout_593 = {
+static const tw_layout layout_601 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -21746,7 +21978,7 @@ static const tw_layout layout_593 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_594_axes = {
+static const tw_axes layout_602_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_166, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21760,7 +21992,7 @@ static const tw_axes layout_594_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_594 = {
+static const tw_layout layout_602 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -21778,11 +22010,11 @@ static const tw_layout layout_594 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_594_axes,
+    .axes = &layout_602_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_595 = {
+static const tw_layout layout_603 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -21804,7 +22036,7 @@ static const tw_layout layout_595 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_596_axes = {
+static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_167, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21818,7 +22050,7 @@ static const tw_axes layout_596_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_596 = {
+static const tw_layout layout_604 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -21836,11 +22068,11 @@ static const tw_layout layout_596 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_596_axes,
+    .axes = &layout_604_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_597 = {
+static const tw_layout layout_605 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -21862,7 +22094,7 @@ static const tw_layout layout_597 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_598 = {
+static const tw_layout layout_606 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -21884,7 +22116,7 @@ static const tw_layout layout_598 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_599_axes = {
+static const tw_axes layout_607_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_270, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21898,7 +22130,7 @@ static const tw_axes layout_599_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_599 = {
+static const tw_layout layout_607 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -21916,11 +22148,11 @@ static const tw_layout layout_599 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_599_axes,
+    .axes = &layout_607_axes,
     .type = TW_S8,
 };
 
-static const tw_layout layout_600 = {
+static const tw_layout layout_608 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -21942,7 +22174,7 @@ static const tw_layout layout_600 = {
     .type = TW_S8,
 };
 
-static const tw_layout layout_601 = {
+static const tw_layout layout_609 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -21964,7 +22196,7 @@ static const tw_layout layout_601 = {
     .type = TW_S8,
 };
 
-static const tw_axes layout_602_axes = {
+static const tw_axes layout_610_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_272, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21978,7 +22210,7 @@ static const tw_axes layout_602_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_602 = {
+static const tw_layout layout_610 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -21996,11 +22228,11 @@ static const tw_layout layout_602 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_602_axes,
+    .axes = &layout_610_axes,
     .type = TW_S8,
 };
 
-static const tw_axes layout_603_axes = {
+static const tw_axes layout_611_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_273, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22014,7 +22246,7 @@ static const tw_axes layout_603_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_603 = {
+static const tw_layout layout_611 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -22032,7 +22264,7 @@ static const tw_layout layout_603 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_603_axes,
+    .axes = &layout_611_axes,
     .type = TW_S8,
 };
 
@@ -57111,12 +57343,201 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x16_neon_dotprod_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:233:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x16_neon_dotprod_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_452,
+        .rhs = &layout_453,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 19,
+        .macs_per_cycle = 10.8,
+        .content_hash = UINT64_C(0x66cab044c1e32141),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x16_neon_dotprod_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:235:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_454,
+        .rhs = &layout_455,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 9.0,
+        .content_hash = UINT64_C(0x270b8472fc7a7493),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x8_neon_dotprod_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:237:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_456,
+        .rhs = &layout_453,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 15.8,
+        .content_hash = UINT64_C(0x1e8be26d13957166),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_4x8_neon_dotprod_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:239:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_452,
+        .rhs = &layout_457,
+        .tile_m = 1,
+        .tile_n = 16,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 19,
+        .macs_per_cycle = 10.8,
+        .content_hash = UINT64_C(0x20d05b82bf5d48a0),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_dotprod",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:241:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .lhs = &layout_454,
+        .rhs = &layout_458,
+        .tile_m = 1,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 9.0,
+        .content_hash = UINT64_C(0xfc3e790496657309),
+        .spills = "none",
+        .core = "neoverse-n1",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:243:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_459,
+        .rhs = &layout_455,
+        .tile_m = 8,
+        .tile_n = 4,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 27,
+        .macs_per_cycle = 21.3,
+        .content_hash = UINT64_C(0x417e8bc154cec61a),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_4x8_neon_i8mm_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "neon_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:245:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_4x8_neon_i8mm_kleidiai_asm),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .lhs = &layout_459,
+        .rhs = &layout_458,
+        .tile_m = 4,
+        .tile_n = 8,
+        .tile_n_scalable = 0,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 20.1,
+        .content_hash = UINT64_C(0x460efe222e414301),
+        .spills = "none",
+        .core = "neoverse-n2",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_4x8_neon_i8mm_kleidiai_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:233:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:249:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_347,
@@ -57143,7 +57564,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:235:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_349,
@@ -57170,7 +57591,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:233:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:249:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_347,
@@ -57197,7 +57618,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:235:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_349,
@@ -57224,7 +57645,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "scalar",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:239:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:255:5",
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_310,
@@ -57251,7 +57672,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:241:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_310,
@@ -57278,7 +57699,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:243:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:259:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_314,
@@ -57305,7 +57726,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:245:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_310,
@@ -57332,7 +57753,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:247:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:263:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_315,
@@ -57359,7 +57780,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:249:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_319,
@@ -57386,7 +57807,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_320,
@@ -57413,7 +57834,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_327,
@@ -57440,7 +57861,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:255:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_343,
@@ -57467,7 +57888,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sme2",
         .printer = "assembly",
         .technique = "outer",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
@@ -57494,7 +57915,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:233:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:249:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_347,
@@ -57521,7 +57942,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:235:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_349,
@@ -57548,7 +57969,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "scalar",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:239:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:255:5",
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_310,
@@ -57575,7 +57996,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:241:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_310,
@@ -57602,7 +58023,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:243:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:259:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_314,
@@ -57629,7 +58050,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:245:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:261:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_310,
@@ -57656,7 +58077,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:247:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:263:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_315,
@@ -57683,7 +58104,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:249:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_319,
@@ -57710,7 +58131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:251:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_320,
@@ -57737,7 +58158,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:253:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_327,
@@ -57764,7 +58185,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:255:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_343,
@@ -57791,7 +58212,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sme2",
         .printer = "assembly",
         .technique = "outer",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:257:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
@@ -57822,7 +58243,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_420,
-        .rhs = &layout_452,
+        .rhs = &layout_460,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -57849,7 +58270,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_420,
-        .rhs = &layout_453,
+        .rhs = &layout_461,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57876,7 +58297,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_423,
-        .rhs = &layout_453,
+        .rhs = &layout_461,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57903,7 +58324,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_420,
-        .rhs = &layout_453,
+        .rhs = &layout_461,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -57930,7 +58351,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_424,
-        .rhs = &layout_453,
+        .rhs = &layout_461,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -57957,7 +58378,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_420,
-        .rhs = &layout_454,
+        .rhs = &layout_462,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -57984,7 +58405,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_424,
-        .rhs = &layout_454,
+        .rhs = &layout_462,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58011,7 +58432,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_420,
-        .rhs = &layout_455,
+        .rhs = &layout_463,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58038,7 +58459,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_424,
-        .rhs = &layout_455,
+        .rhs = &layout_463,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58064,8 +58485,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_456,
-        .rhs = &layout_457,
+        .lhs = &layout_464,
+        .rhs = &layout_465,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58091,8 +58512,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_458,
-        .rhs = &layout_457,
+        .lhs = &layout_466,
+        .rhs = &layout_465,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58118,8 +58539,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_459,
-        .rhs = &layout_460,
+        .lhs = &layout_467,
+        .rhs = &layout_468,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58145,8 +58566,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_459,
-        .rhs = &layout_461,
+        .lhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58172,8 +58593,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_462,
-        .rhs = &layout_461,
+        .lhs = &layout_470,
+        .rhs = &layout_469,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58199,8 +58620,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_459,
-        .rhs = &layout_461,
+        .lhs = &layout_467,
+        .rhs = &layout_469,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58226,8 +58647,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_463,
-        .rhs = &layout_461,
+        .lhs = &layout_471,
+        .rhs = &layout_469,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58253,8 +58674,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_459,
-        .rhs = &layout_464,
+        .lhs = &layout_467,
+        .rhs = &layout_472,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58280,8 +58701,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_463,
-        .rhs = &layout_464,
+        .lhs = &layout_471,
+        .rhs = &layout_472,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58307,8 +58728,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_459,
-        .rhs = &layout_465,
+        .lhs = &layout_467,
+        .rhs = &layout_473,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58334,8 +58755,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_463,
-        .rhs = &layout_465,
+        .lhs = &layout_471,
+        .rhs = &layout_473,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58361,8 +58782,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_466,
-        .rhs = &layout_467,
+        .lhs = &layout_474,
+        .rhs = &layout_475,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58388,8 +58809,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_468,
-        .rhs = &layout_467,
+        .lhs = &layout_476,
+        .rhs = &layout_475,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58416,7 +58837,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_469,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58443,7 +58864,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58470,7 +58891,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58497,7 +58918,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_358,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58524,7 +58945,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58551,7 +58972,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58577,8 +58998,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_470,
+        .lhs = &layout_479,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58604,8 +59025,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_470,
+        .lhs = &layout_479,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58632,7 +59053,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58659,7 +59080,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58686,7 +59107,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_359,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58713,7 +59134,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_359,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -58740,7 +59161,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_426,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58767,7 +59188,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_426,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58794,7 +59215,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_428,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58821,7 +59242,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_428,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -58848,7 +59269,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58875,7 +59296,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -58902,7 +59323,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_431,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58929,7 +59350,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_431,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -58956,7 +59377,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
-        .rhs = &layout_475,
+        .rhs = &layout_483,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -58983,7 +59404,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_476,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -59009,8 +59430,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_477,
-        .rhs = &layout_476,
+        .lhs = &layout_485,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -59037,7 +59458,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_478,
+        .rhs = &layout_486,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59064,7 +59485,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_479,
+        .rhs = &layout_487,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59091,7 +59512,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_351,
-        .rhs = &layout_480,
+        .rhs = &layout_488,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59118,7 +59539,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_351,
-        .rhs = &layout_481,
+        .rhs = &layout_489,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59145,7 +59566,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_351,
-        .rhs = &layout_482,
+        .rhs = &layout_490,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59172,7 +59593,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_352,
-        .rhs = &layout_483,
+        .rhs = &layout_491,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59199,7 +59620,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_352,
-        .rhs = &layout_484,
+        .rhs = &layout_492,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59226,7 +59647,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_352,
-        .rhs = &layout_485,
+        .rhs = &layout_493,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59253,7 +59674,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_353,
-        .rhs = &layout_486,
+        .rhs = &layout_494,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59280,7 +59701,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_353,
-        .rhs = &layout_487,
+        .rhs = &layout_495,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59307,7 +59728,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_353,
-        .rhs = &layout_488,
+        .rhs = &layout_496,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -59334,7 +59755,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_489,
+        .rhs = &layout_497,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59361,7 +59782,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_490,
+        .rhs = &layout_498,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59388,7 +59809,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_355,
-        .rhs = &layout_491,
+        .rhs = &layout_499,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59415,7 +59836,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_355,
-        .rhs = &layout_492,
+        .rhs = &layout_500,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59442,7 +59863,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_355,
-        .rhs = &layout_493,
+        .rhs = &layout_501,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59469,7 +59890,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_356,
-        .rhs = &layout_494,
+        .rhs = &layout_502,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59496,7 +59917,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_356,
-        .rhs = &layout_495,
+        .rhs = &layout_503,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59523,7 +59944,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_356,
-        .rhs = &layout_496,
+        .rhs = &layout_504,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59550,7 +59971,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_357,
-        .rhs = &layout_497,
+        .rhs = &layout_505,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59577,7 +59998,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_357,
-        .rhs = &layout_498,
+        .rhs = &layout_506,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59604,7 +60025,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_357,
-        .rhs = &layout_499,
+        .rhs = &layout_507,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59631,7 +60052,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_358,
-        .rhs = &layout_489,
+        .rhs = &layout_497,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59658,7 +60079,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_358,
-        .rhs = &layout_490,
+        .rhs = &layout_498,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59684,8 +60105,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_500,
-        .rhs = &layout_491,
+        .lhs = &layout_508,
+        .rhs = &layout_499,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59711,8 +60132,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_500,
-        .rhs = &layout_492,
+        .lhs = &layout_508,
+        .rhs = &layout_500,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59738,8 +60159,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_500,
-        .rhs = &layout_493,
+        .lhs = &layout_508,
+        .rhs = &layout_501,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59765,8 +60186,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_501,
-        .rhs = &layout_494,
+        .lhs = &layout_509,
+        .rhs = &layout_502,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59792,8 +60213,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_501,
-        .rhs = &layout_495,
+        .lhs = &layout_509,
+        .rhs = &layout_503,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59819,8 +60240,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_501,
-        .rhs = &layout_496,
+        .lhs = &layout_509,
+        .rhs = &layout_504,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59846,8 +60267,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_502,
-        .rhs = &layout_497,
+        .lhs = &layout_510,
+        .rhs = &layout_505,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59873,8 +60294,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_502,
-        .rhs = &layout_498,
+        .lhs = &layout_510,
+        .rhs = &layout_506,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59900,8 +60321,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_502,
-        .rhs = &layout_499,
+        .lhs = &layout_510,
+        .rhs = &layout_507,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -59928,7 +60349,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_503,
+        .rhs = &layout_511,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59955,7 +60376,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_504,
+        .rhs = &layout_512,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -59982,7 +60403,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_351,
-        .rhs = &layout_505,
+        .rhs = &layout_513,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60009,7 +60430,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_351,
-        .rhs = &layout_506,
+        .rhs = &layout_514,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60036,7 +60457,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_351,
-        .rhs = &layout_507,
+        .rhs = &layout_515,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60063,7 +60484,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_352,
-        .rhs = &layout_508,
+        .rhs = &layout_516,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60090,7 +60511,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_352,
-        .rhs = &layout_509,
+        .rhs = &layout_517,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60117,7 +60538,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_352,
-        .rhs = &layout_510,
+        .rhs = &layout_518,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60144,7 +60565,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_353,
-        .rhs = &layout_511,
+        .rhs = &layout_519,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60171,7 +60592,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_353,
-        .rhs = &layout_512,
+        .rhs = &layout_520,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60198,7 +60619,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_353,
-        .rhs = &layout_513,
+        .rhs = &layout_521,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60225,7 +60646,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_359,
-        .rhs = &layout_503,
+        .rhs = &layout_511,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60252,7 +60673,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_359,
-        .rhs = &layout_504,
+        .rhs = &layout_512,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60279,7 +60700,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_360,
-        .rhs = &layout_505,
+        .rhs = &layout_513,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60306,7 +60727,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_360,
-        .rhs = &layout_506,
+        .rhs = &layout_514,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60333,7 +60754,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_360,
-        .rhs = &layout_507,
+        .rhs = &layout_515,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60360,7 +60781,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_361,
-        .rhs = &layout_508,
+        .rhs = &layout_516,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60387,7 +60808,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_361,
-        .rhs = &layout_509,
+        .rhs = &layout_517,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60414,7 +60835,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_361,
-        .rhs = &layout_510,
+        .rhs = &layout_518,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60441,7 +60862,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_362,
-        .rhs = &layout_511,
+        .rhs = &layout_519,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60468,7 +60889,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_362,
-        .rhs = &layout_512,
+        .rhs = &layout_520,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60495,7 +60916,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_362,
-        .rhs = &layout_513,
+        .rhs = &layout_521,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -60522,7 +60943,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_426,
-        .rhs = &layout_514,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60549,7 +60970,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_426,
-        .rhs = &layout_515,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60575,8 +60996,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_516,
-        .rhs = &layout_517,
+        .lhs = &layout_524,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60602,8 +61023,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_516,
-        .rhs = &layout_518,
+        .lhs = &layout_524,
+        .rhs = &layout_526,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60629,8 +61050,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_516,
-        .rhs = &layout_519,
+        .lhs = &layout_524,
+        .rhs = &layout_527,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60656,8 +61077,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_520,
-        .rhs = &layout_521,
+        .lhs = &layout_528,
+        .rhs = &layout_529,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60683,8 +61104,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_520,
-        .rhs = &layout_522,
+        .lhs = &layout_528,
+        .rhs = &layout_530,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60710,8 +61131,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_520,
-        .rhs = &layout_523,
+        .lhs = &layout_528,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60737,8 +61158,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_524,
-        .rhs = &layout_525,
+        .lhs = &layout_532,
+        .rhs = &layout_533,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60764,8 +61185,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_524,
-        .rhs = &layout_526,
+        .lhs = &layout_532,
+        .rhs = &layout_534,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60791,8 +61212,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_524,
-        .rhs = &layout_527,
+        .lhs = &layout_532,
+        .rhs = &layout_535,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -60819,7 +61240,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_428,
-        .rhs = &layout_514,
+        .rhs = &layout_522,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60846,7 +61267,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_428,
-        .rhs = &layout_515,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60872,8 +61293,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_528,
-        .rhs = &layout_517,
+        .lhs = &layout_536,
+        .rhs = &layout_525,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60899,8 +61320,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_528,
-        .rhs = &layout_518,
+        .lhs = &layout_536,
+        .rhs = &layout_526,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60926,8 +61347,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_528,
-        .rhs = &layout_519,
+        .lhs = &layout_536,
+        .rhs = &layout_527,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60953,8 +61374,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_521,
+        .lhs = &layout_537,
+        .rhs = &layout_529,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -60980,8 +61401,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_522,
+        .lhs = &layout_537,
+        .rhs = &layout_530,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61007,8 +61428,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_529,
-        .rhs = &layout_523,
+        .lhs = &layout_537,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61034,8 +61455,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_530,
-        .rhs = &layout_525,
+        .lhs = &layout_538,
+        .rhs = &layout_533,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61061,8 +61482,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_530,
-        .rhs = &layout_526,
+        .lhs = &layout_538,
+        .rhs = &layout_534,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61088,8 +61509,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_530,
-        .rhs = &layout_527,
+        .lhs = &layout_538,
+        .rhs = &layout_535,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -61116,7 +61537,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_531,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61143,7 +61564,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_532,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61169,8 +61590,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_533,
-        .rhs = &layout_534,
+        .lhs = &layout_541,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61196,8 +61617,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_533,
-        .rhs = &layout_535,
+        .lhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61223,8 +61644,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_533,
-        .rhs = &layout_536,
+        .lhs = &layout_541,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61250,8 +61671,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_537,
-        .rhs = &layout_538,
+        .lhs = &layout_545,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61277,8 +61698,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_537,
-        .rhs = &layout_539,
+        .lhs = &layout_545,
+        .rhs = &layout_547,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61304,8 +61725,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_537,
-        .rhs = &layout_540,
+        .lhs = &layout_545,
+        .rhs = &layout_548,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61331,8 +61752,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_541,
-        .rhs = &layout_542,
+        .lhs = &layout_549,
+        .rhs = &layout_550,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61358,8 +61779,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_541,
-        .rhs = &layout_543,
+        .lhs = &layout_549,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61385,8 +61806,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_541,
-        .rhs = &layout_544,
+        .lhs = &layout_549,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -61413,7 +61834,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_431,
-        .rhs = &layout_531,
+        .rhs = &layout_539,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61440,7 +61861,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_431,
-        .rhs = &layout_532,
+        .rhs = &layout_540,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61466,8 +61887,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_545,
-        .rhs = &layout_534,
+        .lhs = &layout_553,
+        .rhs = &layout_542,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61493,8 +61914,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_545,
-        .rhs = &layout_535,
+        .lhs = &layout_553,
+        .rhs = &layout_543,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61520,8 +61941,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_545,
-        .rhs = &layout_536,
+        .lhs = &layout_553,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61547,8 +61968,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_546,
-        .rhs = &layout_538,
+        .lhs = &layout_554,
+        .rhs = &layout_546,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61574,8 +61995,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_546,
-        .rhs = &layout_539,
+        .lhs = &layout_554,
+        .rhs = &layout_547,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61601,8 +62022,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_546,
-        .rhs = &layout_540,
+        .lhs = &layout_554,
+        .rhs = &layout_548,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61628,8 +62049,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_547,
-        .rhs = &layout_542,
+        .lhs = &layout_555,
+        .rhs = &layout_550,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61655,8 +62076,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_547,
-        .rhs = &layout_543,
+        .lhs = &layout_555,
+        .rhs = &layout_551,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61682,8 +62103,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_547,
-        .rhs = &layout_544,
+        .lhs = &layout_555,
+        .rhs = &layout_552,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -61710,7 +62131,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
-        .rhs = &layout_548,
+        .rhs = &layout_556,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61737,7 +62158,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
-        .rhs = &layout_549,
+        .rhs = &layout_557,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61764,7 +62185,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_449,
-        .rhs = &layout_550,
+        .rhs = &layout_558,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61791,7 +62212,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_449,
-        .rhs = &layout_551,
+        .rhs = &layout_559,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61818,7 +62239,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_449,
-        .rhs = &layout_552,
+        .rhs = &layout_560,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61845,7 +62266,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_450,
-        .rhs = &layout_553,
+        .rhs = &layout_561,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61872,7 +62293,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_450,
-        .rhs = &layout_554,
+        .rhs = &layout_562,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61899,7 +62320,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_450,
-        .rhs = &layout_555,
+        .rhs = &layout_563,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61926,7 +62347,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_451,
-        .rhs = &layout_556,
+        .rhs = &layout_564,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61953,7 +62374,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_451,
-        .rhs = &layout_557,
+        .rhs = &layout_565,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -61980,7 +62401,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_451,
-        .rhs = &layout_558,
+        .rhs = &layout_566,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -62007,7 +62428,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_476,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -62033,8 +62454,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_477,
-        .rhs = &layout_476,
+        .lhs = &layout_485,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -62061,7 +62482,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_469,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62088,7 +62509,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62115,7 +62536,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62142,7 +62563,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_358,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62168,8 +62589,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_470,
+        .lhs = &layout_479,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62196,7 +62617,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62223,7 +62644,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_359,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62250,7 +62671,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_426,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62277,7 +62698,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_428,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62304,7 +62725,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62331,7 +62752,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_431,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62358,7 +62779,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
-        .rhs = &layout_475,
+        .rhs = &layout_483,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -62385,7 +62806,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_476,
+        .rhs = &layout_484,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -62411,8 +62832,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_477,
-        .rhs = &layout_476,
+        .lhs = &layout_485,
+        .rhs = &layout_484,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -62439,7 +62860,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_350,
-        .rhs = &layout_469,
+        .rhs = &layout_477,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62466,7 +62887,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_354,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62493,7 +62914,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_350,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62520,7 +62941,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_358,
-        .rhs = &layout_470,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62546,8 +62967,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_471,
-        .rhs = &layout_470,
+        .lhs = &layout_479,
+        .rhs = &layout_478,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62574,7 +62995,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_350,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62601,7 +63022,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_359,
-        .rhs = &layout_472,
+        .rhs = &layout_480,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62628,7 +63049,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_426,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62655,7 +63076,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_428,
-        .rhs = &layout_473,
+        .rhs = &layout_481,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -62682,7 +63103,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_429,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62709,7 +63130,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_431,
-        .rhs = &layout_474,
+        .rhs = &layout_482,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62736,7 +63157,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_448,
-        .rhs = &layout_475,
+        .rhs = &layout_483,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -62762,8 +63183,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_559,
-        .rhs = &layout_560,
+        .lhs = &layout_567,
+        .rhs = &layout_568,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -62789,8 +63210,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_559,
-        .rhs = &layout_561,
+        .lhs = &layout_567,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62816,8 +63237,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_559,
-        .rhs = &layout_561,
+        .lhs = &layout_567,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62843,8 +63264,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_562,
-        .rhs = &layout_561,
+        .lhs = &layout_570,
+        .rhs = &layout_569,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62870,8 +63291,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_562,
-        .rhs = &layout_561,
+        .lhs = &layout_570,
+        .rhs = &layout_569,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -62897,8 +63318,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_559,
-        .rhs = &layout_563,
+        .lhs = &layout_567,
+        .rhs = &layout_571,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62924,8 +63345,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_559,
-        .rhs = &layout_563,
+        .lhs = &layout_567,
+        .rhs = &layout_571,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62951,8 +63372,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_562,
-        .rhs = &layout_563,
+        .lhs = &layout_570,
+        .rhs = &layout_571,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -62978,8 +63399,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_572,
+        .rhs = &layout_571,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63005,8 +63426,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_564,
-        .rhs = &layout_563,
+        .lhs = &layout_572,
+        .rhs = &layout_571,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63032,8 +63453,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_559,
-        .rhs = &layout_565,
+        .lhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63059,8 +63480,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_559,
-        .rhs = &layout_565,
+        .lhs = &layout_567,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63086,8 +63507,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_562,
-        .rhs = &layout_565,
+        .lhs = &layout_570,
+        .rhs = &layout_573,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63113,8 +63534,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_562,
-        .rhs = &layout_565,
+        .lhs = &layout_570,
+        .rhs = &layout_573,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63140,8 +63561,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_562,
-        .rhs = &layout_565,
+        .lhs = &layout_570,
+        .rhs = &layout_573,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63167,8 +63588,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_566,
-        .rhs = &layout_567,
+        .lhs = &layout_574,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63194,8 +63615,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_568,
-        .rhs = &layout_567,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63221,8 +63642,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_568,
-        .rhs = &layout_567,
+        .lhs = &layout_576,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63248,8 +63669,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_569,
-        .rhs = &layout_567,
+        .lhs = &layout_577,
+        .rhs = &layout_575,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63275,8 +63696,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_566,
-        .rhs = &layout_570,
+        .lhs = &layout_574,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -63302,8 +63723,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_569,
-        .rhs = &layout_570,
+        .lhs = &layout_577,
+        .rhs = &layout_578,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -63329,8 +63750,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_571,
-        .rhs = &layout_572,
+        .lhs = &layout_579,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -63356,8 +63777,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_571,
-        .rhs = &layout_573,
+        .lhs = &layout_579,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63383,8 +63804,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_571,
-        .rhs = &layout_573,
+        .lhs = &layout_579,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63410,8 +63831,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_574,
-        .rhs = &layout_573,
+        .lhs = &layout_582,
+        .rhs = &layout_581,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63437,8 +63858,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_574,
-        .rhs = &layout_573,
+        .lhs = &layout_582,
+        .rhs = &layout_581,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63464,8 +63885,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_571,
-        .rhs = &layout_575,
+        .lhs = &layout_579,
+        .rhs = &layout_583,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63491,8 +63912,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_571,
-        .rhs = &layout_575,
+        .lhs = &layout_579,
+        .rhs = &layout_583,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63518,8 +63939,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_574,
-        .rhs = &layout_575,
+        .lhs = &layout_582,
+        .rhs = &layout_583,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63545,8 +63966,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_574,
-        .rhs = &layout_575,
+        .lhs = &layout_582,
+        .rhs = &layout_583,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63572,8 +63993,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_576,
-        .rhs = &layout_575,
+        .lhs = &layout_584,
+        .rhs = &layout_583,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63599,8 +64020,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_576,
-        .rhs = &layout_575,
+        .lhs = &layout_584,
+        .rhs = &layout_583,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -63626,8 +64047,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_577,
-        .rhs = &layout_578,
+        .lhs = &layout_585,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63653,8 +64074,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_577,
-        .rhs = &layout_578,
+        .lhs = &layout_585,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63680,8 +64101,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_579,
-        .rhs = &layout_578,
+        .lhs = &layout_587,
+        .rhs = &layout_586,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63707,8 +64128,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_579,
-        .rhs = &layout_578,
+        .lhs = &layout_587,
+        .rhs = &layout_586,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63734,8 +64155,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_579,
-        .rhs = &layout_578,
+        .lhs = &layout_587,
+        .rhs = &layout_586,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63761,8 +64182,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_579,
-        .rhs = &layout_578,
+        .lhs = &layout_587,
+        .rhs = &layout_586,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63788,8 +64209,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_580,
-        .rhs = &layout_581,
+        .lhs = &layout_588,
+        .rhs = &layout_589,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63815,8 +64236,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_580,
-        .rhs = &layout_581,
+        .lhs = &layout_588,
+        .rhs = &layout_589,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -63842,8 +64263,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_568,
-        .rhs = &layout_581,
+        .lhs = &layout_576,
+        .rhs = &layout_589,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63869,8 +64290,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_568,
-        .rhs = &layout_581,
+        .lhs = &layout_576,
+        .rhs = &layout_589,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63896,8 +64317,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_569,
-        .rhs = &layout_581,
+        .lhs = &layout_577,
+        .rhs = &layout_589,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63923,8 +64344,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_569,
-        .rhs = &layout_581,
+        .lhs = &layout_577,
+        .rhs = &layout_589,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -63950,8 +64371,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_580,
-        .rhs = &layout_582,
+        .lhs = &layout_588,
+        .rhs = &layout_590,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -63977,8 +64398,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_569,
-        .rhs = &layout_582,
+        .lhs = &layout_577,
+        .rhs = &layout_590,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -64004,8 +64425,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_583,
-        .rhs = &layout_584,
+        .lhs = &layout_591,
+        .rhs = &layout_592,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -64031,8 +64452,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_585,
-        .rhs = &layout_586,
+        .lhs = &layout_593,
+        .rhs = &layout_594,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -64058,8 +64479,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_587,
-        .rhs = &layout_586,
+        .lhs = &layout_595,
+        .rhs = &layout_594,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -64085,8 +64506,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_588,
-        .rhs = &layout_589,
+        .lhs = &layout_596,
+        .rhs = &layout_597,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -64112,8 +64533,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_590,
-        .rhs = &layout_591,
+        .lhs = &layout_598,
+        .rhs = &layout_599,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64139,8 +64560,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_588,
-        .rhs = &layout_591,
+        .lhs = &layout_596,
+        .rhs = &layout_599,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64166,8 +64587,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_592,
-        .rhs = &layout_591,
+        .lhs = &layout_600,
+        .rhs = &layout_599,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64193,8 +64614,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_593,
-        .rhs = &layout_591,
+        .lhs = &layout_601,
+        .rhs = &layout_599,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64220,8 +64641,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_588,
-        .rhs = &layout_594,
+        .lhs = &layout_596,
+        .rhs = &layout_602,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64247,8 +64668,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_588,
-        .rhs = &layout_594,
+        .lhs = &layout_596,
+        .rhs = &layout_602,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64274,8 +64695,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_593,
-        .rhs = &layout_594,
+        .lhs = &layout_601,
+        .rhs = &layout_602,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64301,8 +64722,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_593,
-        .rhs = &layout_594,
+        .lhs = &layout_601,
+        .rhs = &layout_602,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64328,8 +64749,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_595,
-        .rhs = &layout_594,
+        .lhs = &layout_603,
+        .rhs = &layout_602,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64355,8 +64776,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_595,
-        .rhs = &layout_594,
+        .lhs = &layout_603,
+        .rhs = &layout_602,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64382,8 +64803,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_587,
-        .rhs = &layout_596,
+        .lhs = &layout_595,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64409,8 +64830,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_587,
-        .rhs = &layout_596,
+        .lhs = &layout_595,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64436,8 +64857,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_596,
+        .lhs = &layout_605,
+        .rhs = &layout_604,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64463,8 +64884,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_596,
+        .lhs = &layout_605,
+        .rhs = &layout_604,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64490,8 +64911,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_596,
+        .lhs = &layout_605,
+        .rhs = &layout_604,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64517,8 +64938,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_596,
+        .lhs = &layout_605,
+        .rhs = &layout_604,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64544,8 +64965,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_598,
-        .rhs = &layout_599,
+        .lhs = &layout_606,
+        .rhs = &layout_607,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64571,8 +64992,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_598,
-        .rhs = &layout_599,
+        .lhs = &layout_606,
+        .rhs = &layout_607,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64598,8 +65019,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_600,
-        .rhs = &layout_599,
+        .lhs = &layout_608,
+        .rhs = &layout_607,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64625,8 +65046,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_600,
-        .rhs = &layout_599,
+        .lhs = &layout_608,
+        .rhs = &layout_607,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64652,8 +65073,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_601,
-        .rhs = &layout_599,
+        .lhs = &layout_609,
+        .rhs = &layout_607,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64679,8 +65100,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_601,
-        .rhs = &layout_599,
+        .lhs = &layout_609,
+        .rhs = &layout_607,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64706,8 +65127,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_598,
-        .rhs = &layout_602,
+        .lhs = &layout_606,
+        .rhs = &layout_610,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -64733,8 +65154,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_601,
-        .rhs = &layout_602,
+        .lhs = &layout_609,
+        .rhs = &layout_610,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -64760,8 +65181,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_585,
-        .rhs = &layout_603,
+        .lhs = &layout_593,
+        .rhs = &layout_611,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -64787,8 +65208,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_585,
-        .rhs = &layout_603,
+        .lhs = &layout_593,
+        .rhs = &layout_611,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -64814,8 +65235,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_587,
-        .rhs = &layout_603,
+        .lhs = &layout_595,
+        .rhs = &layout_611,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -64833,7 +65254,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1585;
+const size_t tw_generated_kernel_count = 1592;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -72251,7 +72672,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72262,7 +72683,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72273,7 +72694,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72284,7 +72705,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72295,7 +72716,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72306,7 +72727,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72317,7 +72738,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72328,7 +72749,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72339,7 +72760,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xf525180502c27c34),
+        .content_hash = UINT64_C(0xc6c334de1da303ec),
         .vectorized = 0,
     },
     {
@@ -72350,7 +72771,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72361,7 +72782,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72372,7 +72793,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72383,7 +72804,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72394,7 +72815,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72405,7 +72826,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72416,7 +72837,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72427,7 +72848,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72438,7 +72859,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xc9e492fce6ca54a0),
+        .content_hash = UINT64_C(0x6e16c96fc498e980),
         .vectorized = 0,
     },
     {
@@ -72449,7 +72870,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72460,7 +72881,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72471,7 +72892,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72482,7 +72903,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72493,7 +72914,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72504,7 +72925,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72515,7 +72936,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72526,7 +72947,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72537,7 +72958,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar,
         .features = 0,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x50a0d484365e0452),
+        .content_hash = UINT64_C(0x533e8df293617c42),
         .vectorized = 0,
     },
     {
@@ -72548,7 +72969,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
     {
@@ -72559,7 +72980,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
     {
@@ -72570,7 +72991,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
     {
@@ -72581,7 +73002,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
     {
@@ -72592,7 +73013,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
     {
@@ -72603,7 +73024,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x122a78f9a4d43fb8),
+        .content_hash = UINT64_C(0x2f0e3f89a071ea44),
         .vectorized = 1,
     },
     {
@@ -72614,7 +73035,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
     {
@@ -72625,7 +73046,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
     {
@@ -72636,7 +73057,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
     {
@@ -72647,7 +73068,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
     {
@@ -72658,7 +73079,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
     {
@@ -72669,7 +73090,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x67571c98967c65a4),
+        .content_hash = UINT64_C(0xc0ec4ae94bd4ba48),
         .vectorized = 1,
     },
     {
@@ -72680,7 +73101,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
     {
@@ -72691,7 +73112,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
     {
@@ -72702,7 +73123,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
     {
@@ -72713,7 +73134,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
     {
@@ -72724,7 +73145,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
     {
@@ -72735,7 +73156,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xbcedf06ae6ac74c4),
+        .content_hash = UINT64_C(0x9202fa9a09ddccb8),
         .vectorized = 1,
     },
     {
@@ -72746,7 +73167,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_314,
-        .content_hash = UINT64_C(0x9172ab3b582477c4),
+        .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
     {
@@ -72757,7 +73178,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0x9172ab3b582477c4),
+        .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
     {
@@ -72767,8 +73188,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_471,
-        .content_hash = UINT64_C(0x9172ab3b582477c4),
+        .layout = &layout_479,
+        .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
     {
@@ -72779,7 +73200,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_314,
-        .content_hash = UINT64_C(0x6924c8612499ac3c),
+        .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
     {
@@ -72790,7 +73211,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0x6924c8612499ac3c),
+        .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
     {
@@ -72800,8 +73221,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_471,
-        .content_hash = UINT64_C(0x6924c8612499ac3c),
+        .layout = &layout_479,
+        .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
     {
@@ -72812,7 +73233,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_314,
-        .content_hash = UINT64_C(0xec96fea3d986a6b8),
+        .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
     {
@@ -72823,7 +73244,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_423,
-        .content_hash = UINT64_C(0xec96fea3d986a6b8),
+        .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
     {
@@ -72833,8 +73254,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_471,
-        .content_hash = UINT64_C(0xec96fea3d986a6b8),
+        .layout = &layout_479,
+        .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
     {
@@ -72845,7 +73266,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72856,7 +73277,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72867,7 +73288,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72878,7 +73299,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72889,7 +73310,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72900,7 +73321,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72911,7 +73332,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72922,7 +73343,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72933,7 +73354,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xdc5affe075649955),
+        .content_hash = UINT64_C(0x3aeb1d3051ce6161),
         .vectorized = 1,
     },
     {
@@ -72944,7 +73365,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -72955,7 +73376,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -72966,7 +73387,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -72977,7 +73398,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -72988,7 +73409,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -72999,7 +73420,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -73010,7 +73431,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -73021,7 +73442,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -73032,7 +73453,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xef7a94254521d5b7),
+        .content_hash = UINT64_C(0xbf815f8602df32e3),
         .vectorized = 1,
     },
     {
@@ -73043,7 +73464,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73054,7 +73475,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_311,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73065,7 +73486,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_312,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73076,7 +73497,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_313,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73087,7 +73508,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_350,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73098,7 +73519,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_351,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73109,7 +73530,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_352,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73120,7 +73541,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_353,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73131,7 +73552,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x62d429f2eb84c9c7),
+        .content_hash = UINT64_C(0x849e187d7fcf5aaf),
         .vectorized = 1,
     },
     {
@@ -73142,7 +73563,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73153,7 +73574,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_316,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73164,7 +73585,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_317,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73175,7 +73596,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_318,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73186,7 +73607,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73197,7 +73618,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_360,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73208,7 +73629,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_361,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73219,7 +73640,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_362,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73230,7 +73651,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0xc17a571a3a1b530f),
+        .content_hash = UINT64_C(0x4947d843419c799f),
         .vectorized = 1,
     },
     {
@@ -73241,7 +73662,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73252,7 +73673,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_316,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73263,7 +73684,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_317,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73274,7 +73695,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_318,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73285,7 +73706,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73296,7 +73717,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_360,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73307,7 +73728,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_361,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73318,7 +73739,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_362,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73329,7 +73750,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0x0cf32e0717bdba91),
+        .content_hash = UINT64_C(0xd2d960ab1e735c95),
         .vectorized = 1,
     },
     {
@@ -73340,7 +73761,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73351,7 +73772,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_316,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73362,7 +73783,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_317,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73373,7 +73794,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_318,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73384,7 +73805,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73395,7 +73816,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_360,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73406,7 +73827,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_361,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73417,7 +73838,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_362,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73428,7 +73849,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0xc2a894045c217c35),
+        .content_hash = UINT64_C(0xaba1c94faf1cd2f5),
         .vectorized = 1,
     },
     {
@@ -73439,7 +73860,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73450,7 +73871,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_321,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73461,7 +73882,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73472,7 +73893,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73483,7 +73904,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_426,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73493,8 +73914,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_524,
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73504,8 +73925,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73515,8 +73936,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
-        .content_hash = UINT64_C(0x1267f530a5776495),
+        .layout = &layout_532,
+        .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
     {
@@ -73527,7 +73948,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73538,7 +73959,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_321,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73549,7 +73970,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73560,7 +73981,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73571,7 +73992,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_426,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73581,8 +74002,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_524,
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73592,8 +74013,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73603,8 +74024,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
-        .content_hash = UINT64_C(0x15450bfbab5cd4f1),
+        .layout = &layout_532,
+        .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
     {
@@ -73615,7 +74036,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_319,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73626,7 +74047,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_321,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73637,7 +74058,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_322,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73648,7 +74069,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_323,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73659,7 +74080,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_426,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73669,8 +74090,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_516,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_524,
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73680,8 +74101,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_520,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_528,
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73691,8 +74112,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_524,
-        .content_hash = UINT64_C(0xa9adba74773551e1),
+        .layout = &layout_532,
+        .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
     {
@@ -73703,7 +74124,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73714,7 +74135,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73725,7 +74146,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73736,7 +74157,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73747,7 +74168,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_428,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73757,8 +74178,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_528,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_536,
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73768,8 +74189,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_529,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_537,
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73779,8 +74200,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_530,
-        .content_hash = UINT64_C(0xb3c9419bc8326fed),
+        .layout = &layout_538,
+        .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
     {
@@ -73791,7 +74212,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73802,7 +74223,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73813,7 +74234,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73824,7 +74245,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73835,7 +74256,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_428,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73845,8 +74266,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_528,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_536,
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73856,8 +74277,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_529,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_537,
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73867,8 +74288,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_530,
-        .content_hash = UINT64_C(0xcd26d923164028c9),
+        .layout = &layout_538,
+        .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
     {
@@ -73879,7 +74300,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_320,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73890,7 +74311,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_324,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73901,7 +74322,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_325,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73912,7 +74333,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_326,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73923,7 +74344,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_428,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73933,8 +74354,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_528,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_536,
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73944,8 +74365,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_529,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_537,
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73955,8 +74376,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_530,
-        .content_hash = UINT64_C(0x64f390e54f63fe39),
+        .layout = &layout_538,
+        .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
     {
@@ -73967,7 +74388,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -73978,7 +74399,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -73989,7 +74410,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -74000,7 +74421,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -74011,7 +74432,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -74021,8 +74442,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_533,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_541,
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -74032,8 +74453,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_537,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_545,
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -74043,8 +74464,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_541,
-        .content_hash = UINT64_C(0x939cc89674ad31a4),
+        .layout = &layout_549,
+        .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
     {
@@ -74055,7 +74476,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74066,7 +74487,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74077,7 +74498,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74088,7 +74509,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74099,7 +74520,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74109,8 +74530,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_533,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_541,
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74120,8 +74541,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_537,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_545,
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74131,8 +74552,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_541,
-        .content_hash = UINT64_C(0x5ebd2d9a4a64d834),
+        .layout = &layout_549,
+        .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
     {
@@ -74143,7 +74564,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_327,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74154,7 +74575,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_331,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74165,7 +74586,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_335,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74176,7 +74597,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_339,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74187,7 +74608,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74197,8 +74618,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_533,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_541,
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74208,8 +74629,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_537,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_545,
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74219,8 +74640,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_541,
-        .content_hash = UINT64_C(0xae582dc94a81d096),
+        .layout = &layout_549,
+        .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
     {
@@ -74231,7 +74652,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74242,7 +74663,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74253,7 +74674,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74264,7 +74685,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74275,7 +74696,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74285,8 +74706,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_545,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_553,
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74296,8 +74717,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_546,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_554,
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74307,8 +74728,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_547,
-        .content_hash = UINT64_C(0xbb4f255a04b81939),
+        .layout = &layout_555,
+        .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
     {
@@ -74319,7 +74740,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74330,7 +74751,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74341,7 +74762,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74352,7 +74773,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74363,7 +74784,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74373,8 +74794,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_545,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_553,
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74384,8 +74805,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_546,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_554,
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74395,8 +74816,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_547,
-        .content_hash = UINT64_C(0xa7e80088dfff512d),
+        .layout = &layout_555,
+        .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
     {
@@ -74407,7 +74828,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_343,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74418,7 +74839,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_344,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74429,7 +74850,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_345,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74440,7 +74861,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_346,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74451,7 +74872,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_431,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74461,8 +74882,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_545,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_553,
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74472,8 +74893,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_546,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_554,
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74483,8 +74904,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_547,
-        .content_hash = UINT64_C(0x9db5b74326e3d76d),
+        .layout = &layout_555,
+        .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
     {
@@ -74495,7 +74916,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x74f913f4d3680a99),
+        .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
     },
     {
@@ -74506,7 +74927,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x74f913f4d3680a99),
+        .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
     },
     {
@@ -74517,7 +74938,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0x74f913f4d3680a99),
+        .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
     },
     {
@@ -74528,7 +74949,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x8404cfae774ea68b),
+        .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
     },
     {
@@ -74539,7 +74960,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x8404cfae774ea68b),
+        .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
     },
     {
@@ -74550,7 +74971,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0x8404cfae774ea68b),
+        .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
     },
     {
@@ -74561,7 +74982,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0xb703697890178a5b),
+        .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
     },
     {
@@ -74572,7 +74993,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0xb703697890178a5b),
+        .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
     },
     {
@@ -74583,7 +75004,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_429,
-        .content_hash = UINT64_C(0xb703697890178a5b),
+        .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
     },
     {
@@ -74594,7 +75015,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0x3f578a7b83ca4469),
+        .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
     },
     {
@@ -74605,7 +75026,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0x3f578a7b83ca4469),
+        .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
     },
     {
@@ -74615,8 +75036,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_477,
-        .content_hash = UINT64_C(0x3f578a7b83ca4469),
+        .layout = &layout_485,
+        .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
     },
     {
@@ -74627,7 +75048,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0xb65c06deb522f163),
+        .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
     },
     {
@@ -74638,7 +75059,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0xb65c06deb522f163),
+        .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
     },
     {
@@ -74648,8 +75069,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_477,
-        .content_hash = UINT64_C(0xb65c06deb522f163),
+        .layout = &layout_485,
+        .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
     },
     {
@@ -74660,7 +75081,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_349,
-        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
+        .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
     },
     {
@@ -74671,7 +75092,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
         .layout = &layout_392,
-        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
+        .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
     },
     {
@@ -74681,8 +75102,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_477,
-        .content_hash = UINT64_C(0x2ad6f45d7d57e23f),
+        .layout = &layout_485,
+        .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
     },
     {
@@ -74693,7 +75114,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xf999547de182fb33),
         .vectorized = 1,
     },
     {
@@ -74704,7 +75125,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xf999547de182fb33),
         .vectorized = 1,
     },
     {
@@ -74715,7 +75136,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xf999547de182fb33),
         .vectorized = 1,
     },
     {
@@ -74726,7 +75147,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0x666ddfd860565857),
+        .content_hash = UINT64_C(0xf999547de182fb33),
         .vectorized = 1,
     },
     {
@@ -74737,7 +75158,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x05813b12b28bf367),
         .vectorized = 1,
     },
     {
@@ -74748,7 +75169,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x05813b12b28bf367),
         .vectorized = 1,
     },
     {
@@ -74759,7 +75180,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x05813b12b28bf367),
         .vectorized = 1,
     },
     {
@@ -74770,7 +75191,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0xd5f4785401c2acc7),
+        .content_hash = UINT64_C(0x05813b12b28bf367),
         .vectorized = 1,
     },
     {
@@ -74781,7 +75202,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_354,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x424c408598e5c1c9),
         .vectorized = 1,
     },
     {
@@ -74792,7 +75213,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_355,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x424c408598e5c1c9),
         .vectorized = 1,
     },
     {
@@ -74803,7 +75224,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_356,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x424c408598e5c1c9),
         .vectorized = 1,
     },
     {
@@ -74814,7 +75235,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_357,
-        .content_hash = UINT64_C(0x41716389829c5001),
+        .content_hash = UINT64_C(0x424c408598e5c1c9),
         .vectorized = 1,
     },
     {
@@ -74825,7 +75246,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
     {
@@ -74835,8 +75256,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_500,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .layout = &layout_508,
+        .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
     {
@@ -74846,8 +75267,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_501,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .layout = &layout_509,
+        .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
     {
@@ -74857,8 +75278,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_502,
-        .content_hash = UINT64_C(0xfdd5b3ce03d14709),
+        .layout = &layout_510,
+        .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
     {
@@ -74869,7 +75290,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
     {
@@ -74879,8 +75300,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_500,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .layout = &layout_508,
+        .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
     {
@@ -74890,8 +75311,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_501,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .layout = &layout_509,
+        .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
     {
@@ -74901,8 +75322,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_502,
-        .content_hash = UINT64_C(0x2e44bb88441bb729),
+        .layout = &layout_510,
+        .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
     {
@@ -74913,7 +75334,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_358,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
     {
@@ -74923,8 +75344,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_500,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .layout = &layout_508,
+        .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
     {
@@ -74934,8 +75355,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_501,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .layout = &layout_509,
+        .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
     {
@@ -74945,8 +75366,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_502,
-        .content_hash = UINT64_C(0x6560057029ece0eb),
+        .layout = &layout_510,
+        .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
     {
@@ -74957,7 +75378,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0x923030ad8b91c770),
         .vectorized = 1,
     },
     {
@@ -74968,7 +75389,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_364,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0x923030ad8b91c770),
         .vectorized = 1,
     },
     {
@@ -74979,7 +75400,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_365,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0x923030ad8b91c770),
         .vectorized = 1,
     },
     {
@@ -74990,7 +75411,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_366,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0x923030ad8b91c770),
         .vectorized = 1,
     },
     {
@@ -75001,7 +75422,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0x923030ad8b91c770),
         .vectorized = 1,
     },
     {
@@ -75012,7 +75433,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xdf86419ed1509400),
+        .content_hash = UINT64_C(0x923030ad8b91c770),
         .vectorized = 1,
     },
     {
@@ -75023,7 +75444,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x075867d22426a8ca),
         .vectorized = 1,
     },
     {
@@ -75034,7 +75455,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_364,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x075867d22426a8ca),
         .vectorized = 1,
     },
     {
@@ -75045,7 +75466,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_365,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x075867d22426a8ca),
         .vectorized = 1,
     },
     {
@@ -75056,7 +75477,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_366,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x075867d22426a8ca),
         .vectorized = 1,
     },
     {
@@ -75067,7 +75488,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x075867d22426a8ca),
         .vectorized = 1,
     },
     {
@@ -75078,7 +75499,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0xfb752354b27a5d9a),
+        .content_hash = UINT64_C(0x075867d22426a8ca),
         .vectorized = 1,
     },
     {
@@ -75089,7 +75510,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_363,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
         .vectorized = 1,
     },
     {
@@ -75100,7 +75521,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_364,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
         .vectorized = 1,
     },
     {
@@ -75111,7 +75532,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_365,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
         .vectorized = 1,
     },
     {
@@ -75122,7 +75543,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_366,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
         .vectorized = 1,
     },
     {
@@ -75133,7 +75554,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_310,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
         .vectorized = 1,
     },
     {
@@ -75144,7 +75565,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_2ccf5877),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_420,
-        .content_hash = UINT64_C(0x8854c73d72354c08),
+        .content_hash = UINT64_C(0xfaf60c2e6bcdda58),
         .vectorized = 1,
     },
     {
@@ -75155,7 +75576,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
         .vectorized = 1,
     },
     {
@@ -75166,7 +75587,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
         .vectorized = 1,
     },
     {
@@ -75177,7 +75598,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
         .vectorized = 1,
     },
     {
@@ -75188,7 +75609,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
         .vectorized = 1,
     },
     {
@@ -75199,7 +75620,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
         .vectorized = 1,
     },
     {
@@ -75210,7 +75631,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0xc8d137a643bddde4),
+        .content_hash = UINT64_C(0xca6992f3c1fa9fe8),
         .vectorized = 1,
     },
     {
@@ -75221,7 +75642,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x3b1d666519a17e16),
         .vectorized = 1,
     },
     {
@@ -75232,7 +75653,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x3b1d666519a17e16),
         .vectorized = 1,
     },
     {
@@ -75243,7 +75664,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x3b1d666519a17e16),
         .vectorized = 1,
     },
     {
@@ -75254,7 +75675,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x3b1d666519a17e16),
         .vectorized = 1,
     },
     {
@@ -75265,7 +75686,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x3b1d666519a17e16),
         .vectorized = 1,
     },
     {
@@ -75276,7 +75697,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0x1dfc624cb6a0179e),
+        .content_hash = UINT64_C(0x3b1d666519a17e16),
         .vectorized = 1,
     },
     {
@@ -75287,7 +75708,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_367,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
         .vectorized = 1,
     },
     {
@@ -75298,7 +75719,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_368,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
         .vectorized = 1,
     },
     {
@@ -75309,7 +75730,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_369,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
         .vectorized = 1,
     },
     {
@@ -75320,7 +75741,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_370,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
         .vectorized = 1,
     },
     {
@@ -75331,7 +75752,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
         .vectorized = 1,
     },
     {
@@ -75342,7 +75763,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_c743b264),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0x8aeea9efe06d6be8),
+        .content_hash = UINT64_C(0x65cb88b7ee8d1320),
         .vectorized = 1,
     },
     {
@@ -75353,7 +75774,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
     {
@@ -75364,7 +75785,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
     {
@@ -75375,7 +75796,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
     {
@@ -75386,7 +75807,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_383,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
     {
@@ -75397,7 +75818,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
     {
@@ -75407,8 +75828,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_456,
-        .content_hash = UINT64_C(0x91f948d2858557c7),
+        .layout = &layout_464,
+        .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
     {
@@ -75419,7 +75840,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
     {
@@ -75430,7 +75851,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
     {
@@ -75441,7 +75862,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
     {
@@ -75452,7 +75873,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_383,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
     {
@@ -75463,7 +75884,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
     {
@@ -75473,8 +75894,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_456,
-        .content_hash = UINT64_C(0x2cba933209cb8aed),
+        .layout = &layout_464,
+        .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
     {
@@ -75485,7 +75906,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_371,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
     {
@@ -75496,7 +75917,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_375,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
     {
@@ -75507,7 +75928,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_379,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
     {
@@ -75518,7 +75939,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_383,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
     {
@@ -75529,7 +75950,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_347,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
     {
@@ -75539,8 +75960,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_456,
-        .content_hash = UINT64_C(0x4b096c57323bb099),
+        .layout = &layout_464,
+        .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
     {
@@ -75551,7 +75972,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_387,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
     {
@@ -75562,7 +75983,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
     {
@@ -75573,7 +75994,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_389,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
     {
@@ -75584,7 +76005,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
     {
@@ -75595,7 +76016,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
     {
@@ -75605,8 +76026,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
-        .content_hash = UINT64_C(0x06bb2809e567be63),
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
     {
@@ -75617,7 +76038,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_387,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
     {
@@ -75628,7 +76049,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
     {
@@ -75639,7 +76060,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_389,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
     {
@@ -75650,7 +76071,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
     {
@@ -75661,7 +76082,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
     {
@@ -75671,8 +76092,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
-        .content_hash = UINT64_C(0xcd888878e99c0575),
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
     {
@@ -75683,7 +76104,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_387,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
     {
@@ -75694,7 +76115,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_388,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
     {
@@ -75705,7 +76126,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_389,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
     {
@@ -75716,7 +76137,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_390,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
     {
@@ -75727,7 +76148,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .layout = &layout_414,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
     {
@@ -75737,8 +76158,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_458,
-        .content_hash = UINT64_C(0x3fac3a8855439ea9),
+        .layout = &layout_466,
+        .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
     {
@@ -75749,7 +76170,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x908c2762bc2fbd1a),
+        .content_hash = UINT64_C(0xd64d43522d830dfa),
         .vectorized = 0,
     },
     {
@@ -75760,7 +76181,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x908c2762bc2fbd1a),
+        .content_hash = UINT64_C(0xd64d43522d830dfa),
         .vectorized = 0,
     },
     {
@@ -75770,8 +76191,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x908c2762bc2fbd1a),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0xd64d43522d830dfa),
         .vectorized = 0,
     },
     {
@@ -75782,7 +76203,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x0317d57f4a7e8946),
+        .content_hash = UINT64_C(0xdc44cc1d08a7467e),
         .vectorized = 0,
     },
     {
@@ -75793,7 +76214,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x0317d57f4a7e8946),
+        .content_hash = UINT64_C(0xdc44cc1d08a7467e),
         .vectorized = 0,
     },
     {
@@ -75803,8 +76224,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x0317d57f4a7e8946),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0xdc44cc1d08a7467e),
         .vectorized = 0,
     },
     {
@@ -75815,7 +76236,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x357a88f4db1bf66a),
+        .content_hash = UINT64_C(0x0c360fe0adcf70b2),
         .vectorized = 0,
     },
     {
@@ -75826,7 +76247,7 @@ const tw_packer tw_generated_packers[] = {
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x357a88f4db1bf66a),
+        .content_hash = UINT64_C(0x0c360fe0adcf70b2),
         .vectorized = 0,
     },
     {
@@ -75836,8 +76257,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x357a88f4db1bf66a),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x0c360fe0adcf70b2),
         .vectorized = 0,
     },
     {
@@ -75848,7 +76269,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x78a73b8aad2530bc),
+        .content_hash = UINT64_C(0x500a44a8aa8dfe18),
         .vectorized = 1,
     },
     {
@@ -75859,7 +76280,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x78a73b8aad2530bc),
+        .content_hash = UINT64_C(0x500a44a8aa8dfe18),
         .vectorized = 1,
     },
     {
@@ -75869,8 +76290,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x78a73b8aad2530bc),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x500a44a8aa8dfe18),
         .vectorized = 1,
     },
     {
@@ -75881,7 +76302,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x089dd0d2598c696c),
+        .content_hash = UINT64_C(0x083cd4d81d1889bc),
         .vectorized = 1,
     },
     {
@@ -75892,7 +76313,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x089dd0d2598c696c),
+        .content_hash = UINT64_C(0x083cd4d81d1889bc),
         .vectorized = 1,
     },
     {
@@ -75902,8 +76323,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x089dd0d2598c696c),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x083cd4d81d1889bc),
         .vectorized = 1,
     },
     {
@@ -75914,7 +76335,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x53bed7a65d400590),
+        .content_hash = UINT64_C(0xb36551bdb884ea98),
         .vectorized = 1,
     },
     {
@@ -75925,7 +76346,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x53bed7a65d400590),
+        .content_hash = UINT64_C(0xb36551bdb884ea98),
         .vectorized = 1,
     },
     {
@@ -75935,8 +76356,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x53bed7a65d400590),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0xb36551bdb884ea98),
         .vectorized = 1,
     },
     {
@@ -75947,7 +76368,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x88c01f5d27712df9),
+        .content_hash = UINT64_C(0x20d1e8c27254d79d),
         .vectorized = 1,
     },
     {
@@ -75957,8 +76378,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x88c01f5d27712df9),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x20d1e8c27254d79d),
         .vectorized = 1,
     },
     {
@@ -75969,7 +76390,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x17f251c601e0b0c1),
+        .content_hash = UINT64_C(0x3f6662e86386b861),
         .vectorized = 1,
     },
     {
@@ -75979,8 +76400,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x17f251c601e0b0c1),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x3f6662e86386b861),
         .vectorized = 1,
     },
     {
@@ -75991,7 +76412,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xd9c932325368785b),
+        .content_hash = UINT64_C(0x698492f2829c2233),
         .vectorized = 1,
     },
     {
@@ -76001,8 +76422,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0xd9c932325368785b),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x698492f2829c2233),
         .vectorized = 1,
     },
     {
@@ -76013,7 +76434,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x7dc8800231496568),
+        .content_hash = UINT64_C(0x51d58f3657a1045c),
         .vectorized = 1,
     },
     {
@@ -76024,7 +76445,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x7dc8800231496568),
+        .content_hash = UINT64_C(0x51d58f3657a1045c),
         .vectorized = 1,
     },
     {
@@ -76034,8 +76455,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x7dc8800231496568),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x51d58f3657a1045c),
         .vectorized = 1,
     },
     {
@@ -76046,7 +76467,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x1f72d620fa70ac1e),
+        .content_hash = UINT64_C(0x6c8103a0d65f9db6),
         .vectorized = 1,
     },
     {
@@ -76057,7 +76478,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x1f72d620fa70ac1e),
+        .content_hash = UINT64_C(0x6c8103a0d65f9db6),
         .vectorized = 1,
     },
     {
@@ -76067,8 +76488,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x1f72d620fa70ac1e),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x6c8103a0d65f9db6),
         .vectorized = 1,
     },
     {
@@ -76079,7 +76500,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0xa6674b6f1119fda0),
+        .content_hash = UINT64_C(0xb653b991ee344c80),
         .vectorized = 1,
     },
     {
@@ -76090,7 +76511,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0xa6674b6f1119fda0),
+        .content_hash = UINT64_C(0xb653b991ee344c80),
         .vectorized = 1,
     },
     {
@@ -76100,8 +76521,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0xa6674b6f1119fda0),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0xb653b991ee344c80),
         .vectorized = 1,
     },
     {
@@ -76112,7 +76533,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0xae7c164933bd9827),
+        .content_hash = UINT64_C(0x34067fca38d26d23),
         .vectorized = 1,
     },
     {
@@ -76123,7 +76544,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_446,
-        .content_hash = UINT64_C(0xae7c164933bd9827),
+        .content_hash = UINT64_C(0x34067fca38d26d23),
         .vectorized = 1,
     },
     {
@@ -76133,8 +76554,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0xae7c164933bd9827),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x34067fca38d26d23),
         .vectorized = 1,
     },
     {
@@ -76145,7 +76566,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x1ba832560dce4889),
+        .content_hash = UINT64_C(0x90a700413eed54c1),
         .vectorized = 1,
     },
     {
@@ -76156,7 +76577,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_446,
-        .content_hash = UINT64_C(0x1ba832560dce4889),
+        .content_hash = UINT64_C(0x90a700413eed54c1),
         .vectorized = 1,
     },
     {
@@ -76166,8 +76587,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x1ba832560dce4889),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x90a700413eed54c1),
         .vectorized = 1,
     },
     {
@@ -76178,7 +76599,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x3eaf31bf54f3fafd),
+        .content_hash = UINT64_C(0xc3ea7d6a397b65bd),
         .vectorized = 1,
     },
     {
@@ -76189,7 +76610,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .layout = &layout_446,
-        .content_hash = UINT64_C(0x3eaf31bf54f3fafd),
+        .content_hash = UINT64_C(0xc3ea7d6a397b65bd),
         .vectorized = 1,
     },
     {
@@ -76199,8 +76620,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x3eaf31bf54f3fafd),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0xc3ea7d6a397b65bd),
         .vectorized = 1,
     },
     {
@@ -76211,7 +76632,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0x4c1959f5ccaeadf7),
+        .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
         .vectorized = 1,
     },
     {
@@ -76222,7 +76643,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0x4c1959f5ccaeadf7),
+        .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
         .vectorized = 1,
     },
     {
@@ -76232,8 +76653,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0x4c1959f5ccaeadf7),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
         .vectorized = 1,
     },
     {
@@ -76244,7 +76665,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0xb541a8d891b148f5),
+        .content_hash = UINT64_C(0xd7f396552039bd11),
         .vectorized = 1,
     },
     {
@@ -76255,7 +76676,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0xb541a8d891b148f5),
+        .content_hash = UINT64_C(0xd7f396552039bd11),
         .vectorized = 1,
     },
     {
@@ -76265,8 +76686,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0xb541a8d891b148f5),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0xd7f396552039bd11),
         .vectorized = 1,
     },
     {
@@ -76277,7 +76698,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_393,
-        .content_hash = UINT64_C(0xc20794b4bc10cd89),
+        .content_hash = UINT64_C(0x4f677f1157867ffd),
         .vectorized = 1,
     },
     {
@@ -76288,7 +76709,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_442,
-        .content_hash = UINT64_C(0xc20794b4bc10cd89),
+        .content_hash = UINT64_C(0x4f677f1157867ffd),
         .vectorized = 1,
     },
     {
@@ -76298,8 +76719,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_459,
-        .content_hash = UINT64_C(0xc20794b4bc10cd89),
+        .layout = &layout_467,
+        .content_hash = UINT64_C(0x4f677f1157867ffd),
         .vectorized = 1,
     },
     {
@@ -76310,7 +76731,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x5bb7f06638b50dd0),
+        .content_hash = UINT64_C(0xb06a458df3d7b178),
         .vectorized = 1,
     },
     {
@@ -76321,7 +76742,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_446,
-        .content_hash = UINT64_C(0x5bb7f06638b50dd0),
+        .content_hash = UINT64_C(0xb06a458df3d7b178),
         .vectorized = 1,
     },
     {
@@ -76331,8 +76752,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x5bb7f06638b50dd0),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0xb06a458df3d7b178),
         .vectorized = 1,
     },
     {
@@ -76343,7 +76764,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x60b2611eb99dc4a8),
+        .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
         .vectorized = 1,
     },
     {
@@ -76354,7 +76775,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_446,
-        .content_hash = UINT64_C(0x60b2611eb99dc4a8),
+        .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
         .vectorized = 1,
     },
     {
@@ -76364,8 +76785,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x60b2611eb99dc4a8),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
         .vectorized = 1,
     },
     {
@@ -76376,7 +76797,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_396,
-        .content_hash = UINT64_C(0x9cb44dc9e74449d2),
+        .content_hash = UINT64_C(0x99647e304f7c5652),
         .vectorized = 1,
     },
     {
@@ -76387,7 +76808,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .layout = &layout_446,
-        .content_hash = UINT64_C(0x9cb44dc9e74449d2),
+        .content_hash = UINT64_C(0x99647e304f7c5652),
         .vectorized = 1,
     },
     {
@@ -76397,8 +76818,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_463,
-        .content_hash = UINT64_C(0x9cb44dc9e74449d2),
+        .layout = &layout_471,
+        .content_hash = UINT64_C(0x99647e304f7c5652),
         .vectorized = 1,
     },
     {
@@ -76409,7 +76830,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x4ec6d7945b997bd2),
+        .content_hash = UINT64_C(0xb3b0b624ea0fc9e2),
         .vectorized = 1,
     },
     {
@@ -76420,7 +76841,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0x4ec6d7945b997bd2),
+        .content_hash = UINT64_C(0xb3b0b624ea0fc9e2),
         .vectorized = 1,
     },
     {
@@ -76431,7 +76852,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0x4ec6d7945b997bd2),
+        .content_hash = UINT64_C(0xb3b0b624ea0fc9e2),
         .vectorized = 1,
     },
     {
@@ -76442,7 +76863,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
+        .content_hash = UINT64_C(0x2277c504c0ffce76),
         .vectorized = 1,
     },
     {
@@ -76453,7 +76874,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
+        .content_hash = UINT64_C(0x2277c504c0ffce76),
         .vectorized = 1,
     },
     {
@@ -76464,7 +76885,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xa0025fc18e8b2ab2),
+        .content_hash = UINT64_C(0x2277c504c0ffce76),
         .vectorized = 1,
     },
     {
@@ -76475,7 +76896,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xe0223153dc5729e6),
+        .content_hash = UINT64_C(0x2cc4b39f208d486a),
         .vectorized = 1,
     },
     {
@@ -76486,7 +76907,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_424,
-        .content_hash = UINT64_C(0xe0223153dc5729e6),
+        .content_hash = UINT64_C(0x2cc4b39f208d486a),
         .vectorized = 1,
     },
     {
@@ -76497,7 +76918,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .layout = &layout_359,
-        .content_hash = UINT64_C(0xe0223153dc5729e6),
+        .content_hash = UINT64_C(0x2cc4b39f208d486a),
         .vectorized = 1,
     },
     {
@@ -76508,7 +76929,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2_30dfb476),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0xe356638fb8897e91),
+        .content_hash = UINT64_C(0x2bf15987b31bd789),
         .vectorized = 1,
     },
     {
@@ -76519,7 +76940,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2_30dfb476),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x4ca759687ce8c15d),
+        .content_hash = UINT64_C(0x6d555906a2102309),
         .vectorized = 1,
     },
     {
@@ -76530,7 +76951,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2_30dfb476),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .layout = &layout_315,
-        .content_hash = UINT64_C(0x8c5c09bad43c5893),
+        .content_hash = UINT64_C(0xc856c27eae8bdf5f),
         .vectorized = 1,
     },
     {
@@ -76541,7 +76962,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_448,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .content_hash = UINT64_C(0x6c51b4a12e13b817),
         .vectorized = 1,
     },
     {
@@ -76552,7 +76973,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_449,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .content_hash = UINT64_C(0x6c51b4a12e13b817),
         .vectorized = 1,
     },
     {
@@ -76563,7 +76984,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_450,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .content_hash = UINT64_C(0x6c51b4a12e13b817),
         .vectorized = 1,
     },
     {
@@ -76574,7 +76995,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_451,
-        .content_hash = UINT64_C(0x38ccec6550c16ceb),
+        .content_hash = UINT64_C(0x6c51b4a12e13b817),
         .vectorized = 1,
     },
     {
@@ -76585,7 +77006,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_448,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
         .vectorized = 1,
     },
     {
@@ -76596,7 +77017,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_449,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
         .vectorized = 1,
     },
     {
@@ -76607,7 +77028,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_450,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
         .vectorized = 1,
     },
     {
@@ -76618,7 +77039,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_451,
-        .content_hash = UINT64_C(0xe1979579264c961d),
+        .content_hash = UINT64_C(0x7bb2fc7bd670b5e9),
         .vectorized = 1,
     },
     {
@@ -76629,7 +77050,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_448,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .content_hash = UINT64_C(0x97e66eaec323138d),
         .vectorized = 1,
     },
     {
@@ -76640,7 +77061,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_449,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .content_hash = UINT64_C(0x97e66eaec323138d),
         .vectorized = 1,
     },
     {
@@ -76651,7 +77072,7 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_450,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .content_hash = UINT64_C(0x97e66eaec323138d),
         .vectorized = 1,
     },
     {
@@ -76662,7 +77083,139 @@ const tw_packer tw_generated_packers[] = {
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4svlx4_sme2),
         .features = TW_FEATURE_SME2,
         .layout = &layout_451,
-        .content_hash = UINT64_C(0x99c481965f929589),
+        .content_hash = UINT64_C(0x97e66eaec323138d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_452,
+        .content_hash = UINT64_C(0x49a4c275211579c6),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_452,
+        .content_hash = UINT64_C(0xbae1b8be372e7342),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_452,
+        .content_hash = UINT64_C(0xf53aa86c7fcddd78),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_454,
+        .content_hash = UINT64_C(0xce414a435e8fae0a),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_454,
+        .content_hash = UINT64_C(0x074eab7f9046a4de),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_454,
+        .content_hash = UINT64_C(0x20380a33da30066c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_456,
+        .content_hash = UINT64_C(0xfc451da26fa9260c),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_456,
+        .content_hash = UINT64_C(0x00e32d2471a74a84),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_456,
+        .content_hash = UINT64_C(0xd2cadaf872ef3c12),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_459,
+        .content_hash = UINT64_C(0xd4b63eb79775506d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_459,
+        .content_hash = UINT64_C(0x196ab7d0b5f2fefd),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_459,
+        .content_hash = UINT64_C(0xf9bbdc3cbe153d71),
         .vectorized = 1,
     },
     {
@@ -76672,8 +77225,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_462,
-        .content_hash = UINT64_C(0x7460290105f4f352),
+        .layout = &layout_470,
+        .content_hash = UINT64_C(0x7bcddaeed61ae096),
         .vectorized = 1,
     },
     {
@@ -76683,8 +77236,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_462,
-        .content_hash = UINT64_C(0x4b78bdd88d4acb16),
+        .layout = &layout_470,
+        .content_hash = UINT64_C(0xfc32b72f438ec69e),
         .vectorized = 1,
     },
     {
@@ -76694,8 +77247,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_462,
-        .content_hash = UINT64_C(0x170d8cce41d4d1e2),
+        .layout = &layout_470,
+        .content_hash = UINT64_C(0x9c0a340cbd609a12),
         .vectorized = 1,
     },
     {
@@ -76705,8 +77258,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_466,
-        .content_hash = UINT64_C(0x4c920a147cd4b4b0),
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0xa7294c179247a158),
         .vectorized = 1,
     },
     {
@@ -76716,8 +77269,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_466,
-        .content_hash = UINT64_C(0xb4141f185fd6f742),
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0x5f8543614253fdae),
         .vectorized = 1,
     },
     {
@@ -76727,8 +77280,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_466,
-        .content_hash = UINT64_C(0xa1a1d651363bbe3c),
+        .layout = &layout_474,
+        .content_hash = UINT64_C(0xbd8147c7c67f8140),
         .vectorized = 1,
     },
     {
@@ -76738,8 +77291,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_468,
-        .content_hash = UINT64_C(0x2598d683497cfd54),
+        .layout = &layout_476,
+        .content_hash = UINT64_C(0x6a6459e99d02fc6c),
         .vectorized = 1,
     },
     {
@@ -76749,8 +77302,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_468,
-        .content_hash = UINT64_C(0xcdbe21ea177b9e18),
+        .layout = &layout_476,
+        .content_hash = UINT64_C(0xef02da8471dd891c),
         .vectorized = 1,
     },
     {
@@ -76760,8 +77313,8 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_468,
-        .content_hash = UINT64_C(0xf2cddc6a98da2326),
+        .layout = &layout_476,
+        .content_hash = UINT64_C(0x1bb8dbe3407b1532),
         .vectorized = 1,
     },
     {
@@ -76771,7 +77324,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_559,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -76782,7 +77335,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_571,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -76793,7 +77346,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_588,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -76804,7 +77357,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_559,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -76815,7 +77368,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_571,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -76826,7 +77379,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_588,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -76837,7 +77390,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_562,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -76848,7 +77401,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_574,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -76859,7 +77412,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_593,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -76870,7 +77423,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_559,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -76881,7 +77434,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_571,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -76892,7 +77445,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_588,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -76903,7 +77456,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_562,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -76914,7 +77467,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_574,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -76925,7 +77478,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_593,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -76936,7 +77489,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_564,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -76947,7 +77500,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_576,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -76958,7 +77511,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_595,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -76969,7 +77522,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_559,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -76980,7 +77533,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_577,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -76991,7 +77544,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_587,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -77002,7 +77555,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_562,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -77013,7 +77566,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_579,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -77024,7 +77577,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_605,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -77035,7 +77588,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_566,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -77046,7 +77599,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_580,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -77057,7 +77610,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_598,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -77068,7 +77621,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_568,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -77079,7 +77632,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_600,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -77090,7 +77643,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_569,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -77101,7 +77654,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_601,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -77112,7 +77665,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_566,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -77123,7 +77676,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_580,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -77134,7 +77687,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_598,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -77145,7 +77698,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_569,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -77156,7 +77709,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_601,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -77167,7 +77720,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_583,
+        .layout = &layout_591,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -77178,7 +77731,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_585,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -77189,7 +77742,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_585,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -77200,7 +77753,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_587,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -77211,7 +77764,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_590,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -77222,7 +77775,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_592,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -83937,13 +84490,145 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_453,
+        .content_hash = UINT64_C(0xd86e9d5b40e3b0ba),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4x4_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_453,
+        .content_hash = UINT64_C(0x86dc70affda505c0),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_455,
+        .content_hash = UINT64_C(0x6c2cea2608b8a069),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4x8_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_455,
+        .content_hash = UINT64_C(0x5eca9731c42cb8e8),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_457,
+        .content_hash = UINT64_C(0xd8be731be40d299e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x4_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_457,
+        .content_hash = UINT64_C(0xa2822f927d826300),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p8x8_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0xf812f4b30ade92ba),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p8x8_neon_dotprod_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "neon_dotprod",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x8_neon_dotprod_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0x683ff2fb5419b6d9),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_455,
+        .content_hash = UINT64_C(0x62e146533a93eb2e),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_455,
+        .content_hash = UINT64_C(0xfca64afba83273e3),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0xd0b76371680713ab),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p8x8_neon_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "neon_i8mm",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8x8_neon_i8mm_kleidiai),
+        .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
+        .layout = &layout_458,
+        .content_hash = UINT64_C(0xa143468ab8b24604),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_q5_0_qsi5c32p4x4_scalar",
         .operand = "rhs",
         .source = "q5_0",
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_452,
+        .layout = &layout_460,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -83954,7 +84639,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_453,
+        .layout = &layout_461,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
         .vectorized = 0,
     },
@@ -83965,7 +84650,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_453,
+        .layout = &layout_461,
         .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
@@ -83976,7 +84661,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_454,
+        .layout = &layout_462,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -83987,7 +84672,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_455,
+        .layout = &layout_463,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -83998,7 +84683,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_457,
+        .layout = &layout_465,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
         .vectorized = 0,
     },
@@ -84009,7 +84694,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_460,
+        .layout = &layout_468,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -84020,7 +84705,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_461,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x55d90864114a007e),
         .vectorized = 1,
     },
@@ -84031,7 +84716,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_461,
+        .layout = &layout_469,
         .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
@@ -84042,7 +84727,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_464,
+        .layout = &layout_472,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -84053,7 +84738,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_465,
+        .layout = &layout_473,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -84064,7 +84749,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_467,
+        .layout = &layout_475,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
     },
@@ -84075,7 +84760,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_469,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -84086,7 +84771,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_469,
+        .layout = &layout_477,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -84097,7 +84782,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_470,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -84108,7 +84793,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_470,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -84119,7 +84804,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_470,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -84130,7 +84815,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_470,
+        .layout = &layout_478,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -84141,7 +84826,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_472,
+        .layout = &layout_480,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -84152,7 +84837,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_472,
+        .layout = &layout_480,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -84163,7 +84848,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_473,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -84174,7 +84859,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_473,
+        .layout = &layout_481,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -84185,7 +84870,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_474,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -84196,7 +84881,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_474,
+        .layout = &layout_482,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -84207,7 +84892,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_475,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -84218,7 +84903,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_475,
+        .layout = &layout_483,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -84229,7 +84914,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_476,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -84240,7 +84925,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_476,
+        .layout = &layout_484,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -84251,7 +84936,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_478,
+        .layout = &layout_486,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -84262,7 +84947,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_479,
+        .layout = &layout_487,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -84273,7 +84958,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_480,
+        .layout = &layout_488,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -84284,7 +84969,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_483,
+        .layout = &layout_491,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -84295,7 +84980,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_486,
+        .layout = &layout_494,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -84306,7 +84991,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_481,
+        .layout = &layout_489,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -84317,7 +85002,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_484,
+        .layout = &layout_492,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -84328,7 +85013,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_487,
+        .layout = &layout_495,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -84339,7 +85024,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_482,
+        .layout = &layout_490,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -84350,7 +85035,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_485,
+        .layout = &layout_493,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -84361,7 +85046,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_488,
+        .layout = &layout_496,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -84372,7 +85057,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_489,
+        .layout = &layout_497,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -84383,7 +85068,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_490,
+        .layout = &layout_498,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -84394,7 +85079,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_491,
+        .layout = &layout_499,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -84405,7 +85090,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_494,
+        .layout = &layout_502,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -84416,7 +85101,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_497,
+        .layout = &layout_505,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -84427,7 +85112,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_492,
+        .layout = &layout_500,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -84438,7 +85123,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_495,
+        .layout = &layout_503,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -84449,7 +85134,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_498,
+        .layout = &layout_506,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -84460,7 +85145,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_493,
+        .layout = &layout_501,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -84471,7 +85156,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_496,
+        .layout = &layout_504,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -84482,7 +85167,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_499,
+        .layout = &layout_507,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -84493,7 +85178,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_503,
+        .layout = &layout_511,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -84504,7 +85189,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_504,
+        .layout = &layout_512,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -84515,7 +85200,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_505,
+        .layout = &layout_513,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -84526,7 +85211,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_508,
+        .layout = &layout_516,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -84537,7 +85222,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_511,
+        .layout = &layout_519,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -84548,7 +85233,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_506,
+        .layout = &layout_514,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -84559,7 +85244,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_509,
+        .layout = &layout_517,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -84570,7 +85255,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_512,
+        .layout = &layout_520,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -84581,7 +85266,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_507,
+        .layout = &layout_515,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -84592,7 +85277,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_510,
+        .layout = &layout_518,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -84603,7 +85288,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_513,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -84614,7 +85299,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_514,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -84625,7 +85310,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_515,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -84636,7 +85321,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_517,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -84647,7 +85332,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_521,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -84658,7 +85343,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_525,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -84669,7 +85354,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_518,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -84680,7 +85365,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_522,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -84691,7 +85376,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_526,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -84702,7 +85387,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_519,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -84713,7 +85398,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -84724,7 +85409,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_527,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -84735,7 +85420,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_531,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -84746,7 +85431,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_532,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -84757,7 +85442,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -84768,7 +85453,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_538,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -84779,7 +85464,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_542,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -84790,7 +85475,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -84801,7 +85486,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_539,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -84812,7 +85497,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_543,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -84823,7 +85508,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_536,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -84834,7 +85519,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_540,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -84845,7 +85530,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_544,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -84856,7 +85541,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_548,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -84867,7 +85552,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_549,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -84878,7 +85563,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_550,
+        .layout = &layout_558,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -84889,7 +85574,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_553,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -84900,7 +85585,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_556,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -84911,7 +85596,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_551,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -84922,7 +85607,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_554,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -84933,7 +85618,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_557,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -84944,7 +85629,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_552,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -84955,7 +85640,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_555,
+        .layout = &layout_563,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -84966,7 +85651,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_558,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -84977,7 +85662,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_560,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -84988,7 +85673,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_560,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -84999,7 +85684,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_561,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -85010,7 +85695,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_561,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -85021,7 +85706,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_561,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -85032,7 +85717,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_561,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -85043,7 +85728,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_563,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -85054,7 +85739,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_563,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -85065,7 +85750,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_565,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -85076,7 +85761,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_565,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -85087,7 +85772,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -85098,7 +85783,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_567,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -85109,7 +85794,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_570,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -85120,7 +85805,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_570,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -85131,7 +85816,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_572,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -85142,7 +85827,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_572,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -85153,7 +85838,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_573,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -85164,7 +85849,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_573,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -85175,7 +85860,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_573,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -85186,7 +85871,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_573,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -85197,7 +85882,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_575,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -85208,7 +85893,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_575,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -85219,7 +85904,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_578,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -85230,7 +85915,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_578,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -85241,7 +85926,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_581,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -85252,7 +85937,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_581,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -85263,7 +85948,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_582,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -85274,7 +85959,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_582,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -85285,7 +85970,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_584,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -85296,7 +85981,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_584,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -85307,7 +85992,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_586,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -85318,7 +86003,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_586,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -85329,7 +86014,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_589,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -85340,7 +86025,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_589,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -85351,7 +86036,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_591,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -85362,7 +86047,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_591,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -85373,7 +86058,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_591,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -85384,7 +86069,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_591,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -85395,7 +86080,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_594,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -85406,7 +86091,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_594,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -85417,7 +86102,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -85428,7 +86113,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -85439,7 +86124,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_599,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -85450,7 +86135,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_599,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -85461,7 +86146,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_602,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -85472,7 +86157,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
         .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_602,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -85483,7 +86168,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_603,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -85494,7 +86179,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_603,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -85505,7 +86190,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_603,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -85516,12 +86201,12 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_603,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1529;
+const size_t tw_generated_packer_count = 1553;
 
 const tw_source tw_generated_sources[] = {
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_484, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
@@ -85603,18 +86288,18 @@ static const float rates_0[] = {  /* golden-cove */
     25.03,25.23,25.73,25.73,25.84,26.26,26.26,26.95,27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,
     81.92,62.31,62.31,64.27,68.76,68.76,69.94,72.52,72.52,73.16,95.81,95.81,96.95,104,104,104.7,
     108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,
-    0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,
-    14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,
-    87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,
-    15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,
-    64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,
-    116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,
-    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,
-    0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,
+    0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,
+    11.64,16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,
+    65.36,87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,
+    15.46,15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,
+    18.91,65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,
+    115.8,115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,
+    0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,
+    113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,16,16,0,0,0,0,0,0,0,0,0,0,
@@ -85664,18 +86349,18 @@ static const float rates_1[] = {  /* redwood-cove */
     16.93,17.09,17.28,17.28,17.37,18.96,18.96,18.96,19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,
     68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,
     88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,
-    0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,
-    11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,
-    81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,
-    10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,
-    44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,
-    113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,
-    9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,
-    0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,
+    66.06,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,
+    0,0,0,0,7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,
+    64,64,81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,
+    10.4,10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,
+    65.22,64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,
+    112.2,112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,
+    0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,
+    105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,24,32,0,0,0,0,0,0,0,0,0,0,
@@ -85724,17 +86409,17 @@ static const float rates_2[] = {  /* zen4 */
     34.09,33.99,34.18,37.93,37.93,37.51,38.79,39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,
     42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,
     61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,
-    37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,
-    35.07,17.07,40.96,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,
-    20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,
-    37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,
-    61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,
-    34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,
-    0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,
-    28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,
+    0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,
+    20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,
+    50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,
+    20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,
+    35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,
+    60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,
+    0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,
+    64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,41.14,64,0,0,
@@ -85783,18 +86468,18 @@ static const float rates_3[] = {  /* zen5 */
     31.88,31.63,32,33.51,33.37,33.57,34.38,34.31,34.42,38.64,38.64,37.93,39.38,81.92,81.92,102.4,
     102.4,78.77,85.33,102.4,102.4,84.02,83.17,85.78,92.3,91.79,93.36,97.09,96.8,97.67,112.2,112.2,
     112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,
-    81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,
-    102.4,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,
-    48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,
-    15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,
-    24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,
-    102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,
-    23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,
-    16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,
-    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,
+    41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,
+    34.13,34.13,48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    19.32,20.08,15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,
+    24.82,24.82,24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,
+    62.53,102.4,102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,
+    0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,
+    102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,
+    128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

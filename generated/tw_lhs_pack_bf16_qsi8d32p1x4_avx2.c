@@ -23,7 +23,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
@@ -140,15 +140,15 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2(const tw_pack_args* args) {
             const __m256i v_3 = _mm256_setzero_si256();
             const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
             const __m256i v_4 =
-                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-            const __m256i v_6 = _mm256_and_si256(v_5, small);
-            const __m256i factor = _mm256_xor_si256(v_4, v_6);
-            const __m256i v_7 =
                 _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_5 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_6 = _mm256_xor_si256(v_3, v_5);
+            const __m256i v_7 = _mm256_and_si256(v_6, small);
+            const __m256i factor = _mm256_xor_si256(v_5, v_7);
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_4);
             const __m256i v_9 = _mm256_and_si256(v_8, small);
-            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            __m256i scale = _mm256_xor_si256(v_4, v_9);
             const __m256i v_10 = _mm256_and_si256(factor, finite);
             bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
             const __m256i v_11 = _mm256_and_si256(bits, finite);
@@ -341,15 +341,15 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_avx2(const tw_pack_args* args) {
             const __m256i v_3 = _mm256_setzero_si256();
             const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
             const __m256i v_4 =
-                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-            const __m256i v_6 = _mm256_and_si256(v_5, small);
-            const __m256i factor = _mm256_xor_si256(v_4, v_6);
-            const __m256i v_7 =
                 _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_5 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_6 = _mm256_xor_si256(v_3, v_5);
+            const __m256i v_7 = _mm256_and_si256(v_6, small);
+            const __m256i factor = _mm256_xor_si256(v_5, v_7);
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_4);
             const __m256i v_9 = _mm256_and_si256(v_8, small);
-            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            __m256i scale = _mm256_xor_si256(v_4, v_9);
             const __m256i v_10 = _mm256_and_si256(factor, finite);
             bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
             const __m256i v_11 = _mm256_and_si256(bits, finite);

@@ -30,7 +30,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
@@ -136,14 +136,14 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_scalar(const tw_pack_args* args) {
             const int32_t small = (v_2 >> 31);
             const int32_t v_3 = 0;
             const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
-            const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
-            const int32_t v_5 = (v_3 ^ v_4);
-            const int32_t v_6 = (v_5 & small);
-            const int32_t factor = (v_4 ^ v_6);
-            const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
-            const int32_t v_8 = (v_3 ^ v_7);
+            const int32_t v_4 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
+            const int32_t v_5 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
+            const int32_t v_6 = (v_3 ^ v_5);
+            const int32_t v_7 = (v_6 & small);
+            const int32_t factor = (v_5 ^ v_7);
+            const int32_t v_8 = (v_3 ^ v_4);
             const int32_t v_9 = (v_8 & small);
-            int32_t scale = (v_7 ^ v_9);
+            int32_t scale = (v_4 ^ v_9);
             const int32_t v_10 = (factor & finite);
             bits = (int32_t)0xc2fe0000;
             const int32_t v_11 = (bits & finite);
@@ -286,14 +286,14 @@ void tw_lhs_pack_bf16_qsi8d32p1x4_scalar(const tw_pack_args* args) {
             const int32_t small = (v_2 >> 31);
             const int32_t v_3 = 0;
             const float bits_2 = tw_f32_of_bits((int32_t)0x42fe0000);
-            const int32_t v_4 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
-            const int32_t v_5 = (v_3 ^ v_4);
-            const int32_t v_6 = (v_5 & small);
-            const int32_t factor = (v_4 ^ v_6);
-            const int32_t v_7 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
-            const int32_t v_8 = (v_3 ^ v_7);
+            const int32_t v_4 = tw_bits_of_f32((tw_f32_of_bits(largest_2) / bits_2));
+            const int32_t v_5 = tw_bits_of_f32((bits_2 / tw_f32_of_bits(largest_2)));
+            const int32_t v_6 = (v_3 ^ v_5);
+            const int32_t v_7 = (v_6 & small);
+            const int32_t factor = (v_5 ^ v_7);
+            const int32_t v_8 = (v_3 ^ v_4);
             const int32_t v_9 = (v_8 & small);
-            int32_t scale = (v_7 ^ v_9);
+            int32_t scale = (v_4 ^ v_9);
             const int32_t v_10 = (factor & finite);
             bits = (int32_t)0xc2fe0000;
             const int32_t v_11 = (bits & finite);

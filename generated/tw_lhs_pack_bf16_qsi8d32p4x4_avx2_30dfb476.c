@@ -124,15 +124,15 @@ void tw_lhs_pack_bf16_qsi8d32p4x4_avx2_30dfb476(const tw_pack_args* args) {
             const __m256i v_3 = _mm256_setzero_si256();
             const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
             const __m256i v_4 =
-                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-            const __m256i v_6 = _mm256_and_si256(v_5, small);
-            const __m256i factor = _mm256_xor_si256(v_4, v_6);
-            const __m256i v_7 =
                 _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_5 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_6 = _mm256_xor_si256(v_3, v_5);
+            const __m256i v_7 = _mm256_and_si256(v_6, small);
+            const __m256i factor = _mm256_xor_si256(v_5, v_7);
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_4);
             const __m256i v_9 = _mm256_and_si256(v_8, small);
-            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            __m256i scale = _mm256_xor_si256(v_4, v_9);
             const __m256i v_10 = _mm256_and_si256(factor, finite);
             bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
             const __m256i v_11 = _mm256_and_si256(bits, finite);
@@ -344,15 +344,15 @@ void tw_lhs_pack_bf16_qsi8d32p4x4_avx2_30dfb476(const tw_pack_args* args) {
             const __m256i v_3 = _mm256_setzero_si256();
             const __m256 bits_2 = _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0x42fe0000));
             const __m256i v_4 =
-                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
-            const __m256i v_5 = _mm256_xor_si256(v_3, v_4);
-            const __m256i v_6 = _mm256_and_si256(v_5, small);
-            const __m256i factor = _mm256_xor_si256(v_4, v_6);
-            const __m256i v_7 =
                 _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(largest_2), bits_2));
-            const __m256i v_8 = _mm256_xor_si256(v_3, v_7);
+            const __m256i v_5 =
+                _mm256_castps_si256(_mm256_div_ps(bits_2, _mm256_castsi256_ps(largest_2)));
+            const __m256i v_6 = _mm256_xor_si256(v_3, v_5);
+            const __m256i v_7 = _mm256_and_si256(v_6, small);
+            const __m256i factor = _mm256_xor_si256(v_5, v_7);
+            const __m256i v_8 = _mm256_xor_si256(v_3, v_4);
             const __m256i v_9 = _mm256_and_si256(v_8, small);
-            __m256i scale = _mm256_xor_si256(v_7, v_9);
+            __m256i scale = _mm256_xor_si256(v_4, v_9);
             const __m256i v_10 = _mm256_and_si256(factor, finite);
             bits = _mm256_set1_epi32((int32_t)0xc2fe0000);
             const __m256i v_11 = _mm256_and_si256(bits, finite);

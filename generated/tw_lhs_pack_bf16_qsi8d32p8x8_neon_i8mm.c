@@ -25,7 +25,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 
@@ -183,14 +183,14 @@ void tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
             const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
             const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
             const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
-            const uint8x16_t v_5 = veorq_u8(v_3, v_4);
-            const uint8x16_t v_6 = vandq_u8(v_5, small);
-            const uint8x16_t factor = veorq_u8(v_4, v_6);
-            const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
-            const uint8x16_t v_8 = veorq_u8(v_3, v_7);
+            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
+            const uint8x16_t v_5 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
+            const uint8x16_t v_6 = veorq_u8(v_3, v_5);
+            const uint8x16_t v_7 = vandq_u8(v_6, small);
+            const uint8x16_t factor = veorq_u8(v_5, v_7);
+            const uint8x16_t v_8 = veorq_u8(v_3, v_4);
             const uint8x16_t v_9 = vandq_u8(v_8, small);
-            uint8x16_t scale = veorq_u8(v_7, v_9);
+            uint8x16_t scale = veorq_u8(v_4, v_9);
             const uint8x16_t v_10 = vandq_u8(factor, finite);
             uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
             const uint8x16_t v_11 = vandq_u8(bits_3, finite);
@@ -485,14 +485,14 @@ void tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm(const tw_pack_args* args) {
             const uint8x16_t small = vreinterpretq_u8_s32(vshrq_n_s32(v_2, 31));
             const uint8x16_t v_3 = vreinterpretq_u8_s32(vdupq_n_s32(0));
             const float32x4_t bits_2 = vreinterpretq_f32_s32(vdupq_n_s32((int32_t)0x42fe0000));
-            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
-            const uint8x16_t v_5 = veorq_u8(v_3, v_4);
-            const uint8x16_t v_6 = vandq_u8(v_5, small);
-            const uint8x16_t factor = veorq_u8(v_4, v_6);
-            const uint8x16_t v_7 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
-            const uint8x16_t v_8 = veorq_u8(v_3, v_7);
+            const uint8x16_t v_4 = vreinterpretq_u8_f32(vdivq_f32(largest_2, bits_2));
+            const uint8x16_t v_5 = vreinterpretq_u8_f32(vdivq_f32(bits_2, largest_2));
+            const uint8x16_t v_6 = veorq_u8(v_3, v_5);
+            const uint8x16_t v_7 = vandq_u8(v_6, small);
+            const uint8x16_t factor = veorq_u8(v_5, v_7);
+            const uint8x16_t v_8 = veorq_u8(v_3, v_4);
             const uint8x16_t v_9 = vandq_u8(v_8, small);
-            uint8x16_t scale = veorq_u8(v_7, v_9);
+            uint8x16_t scale = veorq_u8(v_4, v_9);
             const uint8x16_t v_10 = vandq_u8(factor, finite);
             uint8x16_t bits_3 = vreinterpretq_u8_s32(vdupq_n_s32((int32_t)0xc2fe0000));
             const uint8x16_t v_11 = vandq_u8(bits_3, finite);

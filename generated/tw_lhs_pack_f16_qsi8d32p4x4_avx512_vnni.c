@@ -30,7 +30,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
@@ -144,15 +144,15 @@ void tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_3 = _mm512_setzero_si512();
             const __m512 bits_2 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
             const __m512i v_4 =
-                _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
-            const __m512i v_5 = _mm512_xor_si512(v_3, v_4);
-            const __m512i v_6 = _mm512_and_si512(v_5, small);
-            const __m512i factor = _mm512_xor_si512(v_4, v_6);
-            const __m512i v_7 =
                 _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(largest_2), bits_2));
-            const __m512i v_8 = _mm512_xor_si512(v_3, v_7);
+            const __m512i v_5 =
+                _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
+            const __m512i v_6 = _mm512_xor_si512(v_3, v_5);
+            const __m512i v_7 = _mm512_and_si512(v_6, small);
+            const __m512i factor = _mm512_xor_si512(v_5, v_7);
+            const __m512i v_8 = _mm512_xor_si512(v_3, v_4);
             const __m512i v_9 = _mm512_and_si512(v_8, small);
-            __m512i scale = _mm512_xor_si512(v_7, v_9);
+            __m512i scale = _mm512_xor_si512(v_4, v_9);
             const __m512i v_10 = _mm512_and_si512(factor, finite);
             bits = _mm512_set1_epi32((int32_t)0xc2fe0000);
             const __m512i v_11 = _mm512_and_si512(bits, finite);
@@ -337,15 +337,15 @@ void tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni(const tw_pack_args* args) {
             const __m512i v_3 = _mm512_setzero_si512();
             const __m512 bits_2 = _mm512_castsi512_ps(_mm512_set1_epi32((int32_t)0x42fe0000));
             const __m512i v_4 =
-                _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
-            const __m512i v_5 = _mm512_xor_si512(v_3, v_4);
-            const __m512i v_6 = _mm512_and_si512(v_5, small);
-            const __m512i factor = _mm512_xor_si512(v_4, v_6);
-            const __m512i v_7 =
                 _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(largest_2), bits_2));
-            const __m512i v_8 = _mm512_xor_si512(v_3, v_7);
+            const __m512i v_5 =
+                _mm512_castps_si512(_mm512_div_ps(bits_2, _mm512_castsi512_ps(largest_2)));
+            const __m512i v_6 = _mm512_xor_si512(v_3, v_5);
+            const __m512i v_7 = _mm512_and_si512(v_6, small);
+            const __m512i factor = _mm512_xor_si512(v_5, v_7);
+            const __m512i v_8 = _mm512_xor_si512(v_3, v_4);
             const __m512i v_9 = _mm512_and_si512(v_8, small);
-            __m512i scale = _mm512_xor_si512(v_7, v_9);
+            __m512i scale = _mm512_xor_si512(v_4, v_9);
             const __m512i v_10 = _mm512_and_si512(factor, finite);
             bits = _mm512_set1_epi32((int32_t)0xc2fe0000);
             const __m512i v_11 = _mm512_and_si512(bits, finite);

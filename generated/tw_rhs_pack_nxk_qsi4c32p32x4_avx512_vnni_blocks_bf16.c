@@ -10,7 +10,7 @@
 //          | 128 x k bits of codes | 32 bf16 x scales a block | 32 f32 x sums | 32 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (ec65708a133d095f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

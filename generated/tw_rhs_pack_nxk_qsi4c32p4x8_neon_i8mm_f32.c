@@ -6,7 +6,7 @@
 //          | 16 x k bits of codes | 4 f32 x scales a block | 4 f32 x sums | 4 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (ec65708a133d095f)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (8221694861da74c3)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (d50061ed55fff2a4)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (ba86cef54bd16f04)
+// from   integrations/kleidiai/names.yaml (593b5948bafdf994)
 // again  tilewright generate
 
 #pragma once
@@ -51,6 +51,15 @@
 #include <kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi8cxp/kai_matmul_clamp_f16_qai8dxp1x8_qsi8cxp4x8_1x4_neon_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi8cxp/kai_matmul_clamp_f16_qai8dxp4x4_qsi8cxp4x4_16x4_neon_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi8cxp/kai_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4cxp_qs4cxs1s0.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_qsi4cxp_qs4cxs1s0.h>
@@ -58,6 +67,9 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_qsi4c32p_qsu4c32s1s0.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi8cxp_qsi8cx_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_qsi8cxp_qsi8cx_neon.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p_f32.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p4x8sb_f32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0.h>
 
 #define TW_KAI_VERSION "1.32.0"
 
@@ -458,6 +470,94 @@
   X(kai_get_dst_offset_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm) \
   X(kai_get_dst_size_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm) \
   X(kai_run_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -498,7 +598,26 @@
   X(kai_get_rhs_packed_stride_rhs_pack_kxn_qsi8cxp_qsi8cx_neon) \
   X(kai_get_rhs_packed_offset_rhs_pack_kxn_qsi8cxp_qsi8cx_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_kxn_qsi8cxp_qsi8cx_neon) \
-  X(kai_run_rhs_pack_kxn_qsi8cxp_qsi8cx_neon)
+  X(kai_run_rhs_pack_kxn_qsi8cxp_qsi8cx_neon) \
+  X(kai_get_m_step_lhs_quant_pack_qsi8d32p_f32) \
+  X(kai_get_lhs_offset_lhs_quant_pack_qsi8d32p_f32) \
+  X(kai_get_lhs_packed_offset_lhs_quant_pack_qsi8d32p_f32) \
+  X(kai_get_lhs_packed_size_lhs_quant_pack_qsi8d32p_f32) \
+  X(kai_run_lhs_quant_pack_qsi8d32p_f32) \
+  X(kai_get_m_step_lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
+  X(kai_get_lhs_offset_lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
+  X(kai_get_lhs_packed_offset_lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
+  X(kai_get_lhs_packed_size_lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
+  X(kai_run_lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
+  X(kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0)
+
+#define TW_KAI_LHS_BLOCK_PACKERS(X) \
+  X(lhs_quant_pack_qsi8d32p_f32) \
+  X(lhs_quant_pack_qsi8d32p4x8sb_f32_neon)
 
 #define TW_KAI_LHS_PACKERS(X) \
   X(lhs_quant_pack_qai8dxp_f32)
@@ -539,7 +658,15 @@
   X(matmul_clamp_f16_qai8dxp_qsi8cxp, matmul_clamp_f16_qai8dxp1x4_qsi8cxp4x4_1x4_neon_dotprod) \
   X(matmul_clamp_f16_qai8dxp_qsi8cxp, matmul_clamp_f16_qai8dxp1x8_qsi8cxp4x8_1x4_neon_dotprod) \
   X(matmul_clamp_f16_qai8dxp_qsi8cxp, matmul_clamp_f16_qai8dxp4x4_qsi8cxp4x4_16x4_neon_dotprod) \
-  X(matmul_clamp_f16_qai8dxp_qsi8cxp, matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm)
+  X(matmul_clamp_f16_qai8dxp_qsi8cxp, matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4x4_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4x8_1x4x32_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p4x4_qsi4c32p4x4_16x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4x32_neon_i8mm) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm)
 
 #define TW_KAI_MEMBERS(X) \
   X(kai_matmul_clamp_f32_qai8dxp_qsi4cxp_ukernel, get_m_step) \
@@ -618,7 +745,18 @@
   X(kai_matmul_clamp_f16_qai8dxp_qsi8cxp_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f16_qai8dxp_qsi8cxp_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f16_qai8dxp_qsi8cxp_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f16_qai8dxp_qsi8cxp_ukernel, run_matmul)
+  X(kai_matmul_clamp_f16_qai8dxp_qsi8cxp_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, run_matmul)
 
 #define TW_KAI_RHS_PACKERS(X) \
   X(rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \
@@ -627,3 +765,6 @@
   X(rhs_pack_kxn_qsi4c32p_qsu4c32s1s0) \
   X(rhs_pack_nxk_qsi8cxp_qsi8cx_neon) \
   X(rhs_pack_kxn_qsi8cxp_qsi8cx_neon)
+
+#define TW_KAI_RHS_ROW_PACKERS(X) \
+  X(rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0)

@@ -166,6 +166,11 @@ std::string print_client_source(const ClientPacker& packer,
       client_header(packer), guarded(guard, text));
 }
 
+std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
+  if (packer.side == Side::lhs) return layout.block != 0 ? "LHS_BLOCK_PACKERS" : "LHS_PACKERS";
+  return packer.rows_of_blocks ? "RHS_ROW_PACKERS" : "RHS_PACKERS";
+}
+
 std::string print_client_table(const std::vector<ClientEntry>& entries) {
   std::string text = "| `kai_run_...` | kernels and packers here |\n|---|---|\n";
   for (const ClientEntry& entry : entries) {
@@ -192,10 +197,10 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
       lists["FUNCTIONS"].push_back(c_name(function.name, entry.name));
     }
     if (entry.family.empty()) {
-      lists[entry.side == Side::lhs ? "LHS_PACKERS" : "RHS_PACKERS"].push_back(entry.name);
+      lists[entry.list].push_back(entry.name);
       continue;
     }
-    lists["MATMULS"].push_back(fmt::format("{}, {}", entry.family, entry.name));
+    lists[entry.list].push_back(fmt::format("{}, {}", entry.family, entry.name));
     if (!include(entry.interface)) continue;
     for (const ClientFunction& function : entry.functions) {
       lists["MEMBERS"].push_back(

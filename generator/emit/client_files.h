@@ -33,13 +33,16 @@ std::string print_client_source(const ClientPacker& packer,
                                 const std::vector<ClientCode>& codes, const Layout& layout,
                                 const std::string& guard);
 
+/// The list of a packer: "LHS_PACKERS", "RHS_PACKERS", of blocks others.
+std::string client_list_name(const ClientPacker& packer, const Layout& layout);
+
 /// One micro-kernel as lists have it.
 struct ClientEntry {
   std::string header;
   std::string name;
   std::string family;     ///< of matmuls, empty for packers ...
   std::string interface;  ///< ... and its struct's header
-  Side side = Side::lhs;  ///< of packers
+  std::string list;       ///< that has it, for tests: of those with the same parameters
   std::vector<ClientFunction> functions;
   std::vector<ClientCode> codes;
 };

@@ -114,8 +114,9 @@ std::string row_bytes_text(const Layout& layout) {
   if (layout.block == 0) {
     return fmt::format("kai_roundup(k, {}){} + {}", layout.k_multiple, divided, once);
   }
-  return fmt::format("k / bl * (bl{} + {}) + {}", divided, fixed(block_field_bytes(layout)) / panel,
-                     once);
+  const std::string blocks =
+      fmt::format("k / bl * (bl{} + {})", divided, fixed(block_field_bytes(layout)) / panel);
+  return once == 0 ? blocks : fmt::format("{} + {}", blocks, once);
 }
 
 std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
@@ -145,8 +146,9 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
 
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              bool has_code) {
-  return packer.side == Side::lhs ? lhs_packer_functions(packer, layout)
-                                  : rhs_packer_functions(packer, layout, has_code);
+  if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);
+  return packer.rows_of_blocks ? row_packer_functions(packer, layout, has_code)
+                               : rhs_packer_functions(packer, layout, has_code);
 }
 
 }  // namespace tw

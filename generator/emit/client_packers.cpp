@@ -13,15 +13,16 @@ const ClientParameters shape = {"size_t mr", "size_t kr", "size_t sr"};
 const ClientParameters rhs_shape = {"size_t nr", "size_t kr", "size_t sr"};
 
 /// What is the same in all runs of packers.
-std::string pack_args(const std::string& rows, const std::string& source) {
+std::string pack_args(const std::string& rows, const std::string& operand,
+                      const std::string& source) {
   return fmt::format(
       "  tw_pack_args args = {{0}};\n"
       "  args.size = sizeof args;\n"
-      "  args.rows = args.row_end = {0};\n"
+      "  args.rows = args.row_end = {};\n"
       "  args.k = k;\n"
-      "  args.source = {1};\n"
-      "  args.packed = {1}_packed;\n",
-      rows, source);
+      "  args.source = {};\n"
+      "  args.packed = {}_packed;\n",
+      rows, source, operand);
 }
 
 /// What the functions of a packer of weights depend on.
@@ -72,10 +73,23 @@ std::string weights_stride(const Weights& weights) {
   return weights.nibbles ? fmt::format("({} + 1) / 2", values) : values;
 }
 
+/// Of generated code where there is some for the panels.
+std::string packer_call(const std::string& in_plain_c, const Layout& layout, bool has_code) {
+  if (!has_code) return "  " + in_plain_c;
+  return fmt::format(
+      "  const tw_packer_fn pack = find(nr, kr / sr{});\n"
+      "  if (pack != NULL) {{\n"
+      "    pack(&args);\n"
+      "  }} else {{\n"
+      "    {}"
+      "  }}\n",
+      layout.block != 0 ? ", bl" : "", in_plain_c);
+}
+
 ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const Layout& layout,
                        bool has_code) {
   std::string body = check_weights(weights, layout) + "  if (n == 0) return;\n" +
-                     pack_args("n", "rhs") +
+                     pack_args("n", "rhs", "rhs") +
                      fmt::format("  args.source_stride = {};\n", weights_stride(weights)) +
                      "  args.bias = bias;\n  args.scales = scale;\n";
   if (weights.blocks) body += "  args.scale_stride = scale_stride;\n  args.block = bl;\n";
@@ -85,15 +99,7 @@ ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const
   body += fmt::format("  args.packed_stride = nr * {};\n", row_bytes_call(layout));
   const std::string in_plain_c = fmt::format("tw_kai_pack_{}(&args, nr, kr / sr, {});\n",
                                              packer.format->name, weights.rows_of_n ? 1 : 0);
-  body += has_code ? fmt::format(
-                         "  const tw_packer_fn pack = find(nr, kr / sr{});\n"
-                         "  if (pack != NULL) {{\n"
-                         "    pack(&args);\n"
-                         "  }} else {{\n"
-                         "    {}"
-                         "  }}\n",
-                         weights.blocks ? ", bl" : "", in_plain_c)
-                   : "  " + in_plain_c;
+  body += packer_call(in_plain_c, layout, has_code);
   return {"run", "void", weights_parameters(packer, weights), body};
 }
 
@@ -109,23 +115,28 @@ ClientFunction rhs_offset(const Weights& weights) {
 
 }  // namespace
 
-std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout) {
+std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 bool has_code) {
   const std::string row = row_bytes_call(layout);
+  const bool blocks = layout.block != 0;
   const ClientParameters depth = with({"size_t k"}, block_parameter(layout));
   const std::string type = packer.source == source_name(ElementType::f32) ? "float" : "void";
   ClientFunction run = {"run", "void", with(with({"size_t m"}, depth), shape), ""};
   run.parameters = with(run.parameters, {"size_t m_idx_start", fmt::format("const {}* lhs", type),
                                          "size_t lhs_stride", "void* lhs_packed"});
+  // Of blocks the first row is told by its number alone.
+  const std::string source = blocks ? "(const char*)lhs + m_idx_start * lhs_stride" : "lhs";
   run.body = check_blocks(layout) + client_check("sr != 0 && kr % sr == 0") +
-             "  if (m == 0) return;\n" + pack_args("m", "lhs") +
-             fmt::format(
-                 "  args.source_stride = lhs_stride;\n"
-                 "  args.packed_stride = mr * {};\n"
-                 "  const size_t depth = kr / sr;\n"
-                 "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, find(mr, depth), "
-                 "find(1, depth),\n"
-                 "                  tw_kai_pack_{});\n",
-                 row, packer.format->name);
+             "  if (m == 0) return;\n" + pack_args("m", "lhs", source) +
+             "  args.source_stride = lhs_stride;\n";
+  if (blocks) run.body += "  args.block = bl;\n  args.scale_copies = 1;\n";
+  run.body +=
+      fmt::format("  args.packed_stride = mr * {};\n  const size_t depth = kr / sr;\n", row);
+  const char* const ties = packer.rounding == Rounding::even ? "_ties_even" : "";
+  run.body += fmt::format(
+      "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, {},\n"
+      "                  tw_kai_pack_{}{});\n",
+      has_code ? "find(mr, depth), find(1, depth)" : "NULL, NULL", packer.format->name, ties);
   return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
           {"get_lhs_offset",
            "size_t",
@@ -159,6 +170,45 @@ std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, con
       {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, tail),
        begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))},
       run_rhs(packer, weights, layout, has_code)};
+}
+
+std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 bool has_code) {
+  const ClientParameters block_shape = {"size_t nr", "size_t kr", "size_t bl"};
+  const std::string stride = "nr * " + row_bytes_call(layout);
+  const std::string begin = check_blocks(layout) + "  KAI_UNUSED(kr);\n";
+  ClientFunction run = {"run", "void",
+                        with({"size_t num_groups", "size_t n", "size_t k"}, rhs_shape), ""};
+  run.parameters = with(run.parameters, {"size_t bl", "const uint8_t* rhs", "const float* bias",
+                                         "void* rhs_packed", "size_t extra_bytes",
+                                         fmt::format("const struct {}* params", packer.params)});
+  run.body = client_check("num_groups == 1") + client_check("extra_bytes == 0") +
+             client_check("bias == NULL") + client_check("rhs != NULL") +
+             client_check("rhs_packed != NULL") + client_check("params != NULL") +
+             client_check("params->lhs_zero_point == 1") +
+             client_check("params->rhs_zero_point == 8") + client_check("sr == 2") +
+             check_blocks(layout) +
+             "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(bias);\n  KAI_UNUSED(extra_bytes);\n"
+             "  KAI_UNUSED(params);\n  if (n == 0) return;\n" +
+             pack_args("n", "rhs", "rhs") +
+             "  args.source_stride = row_bytes(k, bl);\n"
+             "  args.block = bl;\n" +
+             fmt::format("  args.packed_stride = {};\n", stride) +
+             packer_call(fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n",
+                                     packer.format->name, packer.source),
+                         layout, has_code);
+  return {{"get_rhs_packed_stride", "size_t", with({"size_t k"}, block_shape),
+           begin + client_return(stride)},
+          {"get_rhs_offset",
+           "size_t",
+           {"size_t n_idx", "size_t rhs_stride"},
+           client_return("n_idx * rhs_stride")},
+          {"get_rhs_packed_offset", "size_t", with({"size_t n_idx", "size_t k"}, block_shape),
+           client_check("n_idx % nr == 0") + begin +
+               client_return(fmt::format("n_idx / nr * ({})", stride))},
+          {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, block_shape),
+           begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))},
+          run};
 }
 
 }  // namespace tw

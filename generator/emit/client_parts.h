@@ -22,8 +22,13 @@ std::string row_bytes_call(const Layout& layout);
 std::string check_blocks(const Layout& layout);
 
 /// Of packers of quantized operands.
-std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout);
+std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 bool has_code);
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 bool has_code);
+
+/// Likewise of weights in rows of blocks with their scales.
+std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);
 
 }  // namespace tw

@@ -25,9 +25,12 @@ void check_blocks(const Layout& layout) {
   for (const Field& each : layout.fields) {
     const bool is_data = each.kind == FieldKind::data;
     if (lhs) {
+      const bool half_scale =
+          each.kind == FieldKind::scales && each.type == ElementType::f16 && each.repeat == 1;
       const ElementType wanted =
           each.kind == FieldKind::scales ? ElementType::f32 : ElementType::i32;
-      expect(layout, is_data || each.type == wanted, "sums and zero points are i32, scales f32");
+      expect(layout, is_data || each.type == wanted || half_scale,
+             "sums and zero points are i32, scales f32, or f16 once each");
       expect(layout, fixed || is_data || each.per_block,
              "rows of panels as wide as vectors have no fields behind their blocks");
       continue;
@@ -47,13 +50,14 @@ void check_data(const Layout& layout) {
   const bool rhs = layout.side == Side::rhs;
   const int data = field_index(layout, FieldKind::data);
   const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 ||
-                       field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr;
+                       field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
+                       layout.fields.back().kind == FieldKind::data;
   const int sums = sums_index(layout);
   // Groups of the lhs are copied, as few as there are.
   expect(layout, layout.k_multiple % ((rhs ? 4 : 1) * layout.order.kr) == 0,
          "k must be padded to a multiple of 4 kr, that of the lhs to one of kr");
   expect(layout, data >= 0 && (!rhs || no_sums || sums > data),
-         "a panel needs data, and on the rhs sums, minimums or tops behind it");
+         "a panel needs data, and on the rhs sums, minimums or tops behind it, or nothing");
 }
 
 /// Floats have no more than the bias behind them.

@@ -48,11 +48,13 @@ class Activations {
     if (group_bits(layout) != 32 || !has_lanes_ || !t.b.isa().has(lane_form_)) {
       return {load_activation(t, lhs, row, k, group_bits(layout)), -1};
     }
-    // Neighbouring 32-bit groups, of other rows or later k, come with the same load.
-    const int64_t at = offset.fixed;
+    // Neighbouring 32-bit groups, of other rows or later k, come with the same load. A block's
+    // codes are whole segments.
+    const int64_t first = code_offset(layout, 0, 0).fixed % 16;
+    const int64_t at = offset.fixed - first;
     Value& vector = loaded_.emplace(std::pair{cursor, at / 16}, no_value).first->second;
     if (vector == no_value) {
-      vector = load_segment(t, {cursor, at / 16 * 16}, name, Role::operand);
+      vector = load_segment(t, {cursor, first + at / 16 * 16}, name, Role::operand);
     }
     return {vector, at % 16 / 4};
   }

@@ -83,6 +83,11 @@ class BlocksPacker {
 
  private:
   [[nodiscard]] bool has_sums() const { return field_index(layout_, FieldKind::sums) >= 0; }
+  /// One each, of f16.
+  [[nodiscard]] bool has_half_scales() const {
+    const int scales = field_index(layout_, FieldKind::scales);
+    return layout_.fields[static_cast<size_t>(scales)].type == ElementType::f16;
+  }
   [[nodiscard]] static bool in_block(const Field& field) {
     return field.kind == FieldKind::data || field.per_block;
   }
@@ -97,7 +102,7 @@ class BlocksPacker {
       const bool sums = field.kind == FieldKind::sums;
       (data ? data_ : sums ? sums_ : scales_) = at;
       const Value values = data ? block_.value : sums ? sum_copies_.value : scale_copies_.value;
-      const Value each = times(b_, values, data ? code_bytes(layout_) : 4);
+      const Value each = times(b_, values, data ? code_bytes(layout_) : bits(field.type) / 8);
       at = plus(b_, {at, product(b_, {each, panel_})}, "behind_" + std::string(name(field.kind)));
     }
     block_bytes_ = at;
@@ -166,7 +171,9 @@ class BlocksPacker {
     b_.stepped_loop("parameters", count, b_.isa().lanes32(), {largest_, how_.first},
                     [&](const std::vector<Value>& now) {
                       const Value largest = b_.op(OpCode::load, {now[0]}, {}, "largest");
-                      store_block_parameters(b_, {now[1], how_.apart}, largest);
+                      store_block_parameters(b_, {now[1], how_.apart}, largest,
+                                             has_half_scales() ? BlockFactor::inverse_of_scale
+                                                               : BlockFactor::of_largest);
                       return std::vector<Value>{b_.add(now[0], bytes), b_.add(now[1], bytes)};
                     });
   }
@@ -179,7 +186,7 @@ class BlocksPacker {
       const Parameters how{now[2], how_.apart};
       const std::vector<Value> done = put_codes_of(r, now[0], plus(b_, {now[1], data_}), how);
       if (has_sums()) put_sum(copy_of(plus(b_, {now[1], sums_}), r, sum_copies_), done[1]);
-      if (!by_rows_) put_scale(copy_of(plus(b_, {now[1], scales_}), r, scale_copies_), how);
+      if (!by_rows_) put_scale(plus(b_, {now[1], scales_}), r, how);
       return std::vector<Value>{done[0], plus(b_, {now[1], block_bytes_}, "to"),
                                 b_.add(now[2], by_rows_ ? 0 : 4, "how")};
     });
@@ -247,8 +254,18 @@ class BlocksPacker {
     b_.op(OpCode::store, {lanes_, kept});
     put_copies(to, sum_copies_, lanes_, 0);
   }
-  void put_scale(Value to, const Parameters& how) const {
+  void put_scale(Value scales, Value r, const Parameters& how) const {
     const int64_t offset = how.offset(QuantizeParameter::scale);
+    if (has_half_scales()) {
+      const Value lanes =
+          b_.op(OpCode::load_dup, {how.first}, {.bits = 32, .offset = offset}, "scale");
+      const Length bytes = b_.isa().vector_bytes.divided(2);
+      b_.op(OpCode::store, {lanes_, b_.op(OpCode::cvt_f32_f16, {lanes}, {.bytes = bytes})});
+      const Value half = b_.op(OpCode::load_scalar, {lanes_}, {.bits = 16}, "scale");
+      b_.op(OpCode::store_scalar, {plus(b_, {scales, times(b_, r, 2)}, "to"), half}, {.bits = 16});
+      return;
+    }
+    const Value to = copy_of(scales, r, scale_copies_);
     if (!fill_vectors(scale_copies_)) return put_copies(to, scale_copies_, how.first, offset);
     const Value scale =
         b_.op(OpCode::load_dup, {how.first}, {.bits = 32, .offset = offset}, "scale");

@@ -171,15 +171,18 @@ int64_t range_step(const Isa& isa) {
   return most_vectors * isa.lanes32();
 }
 
-void store_block_parameters(Builder& b, const Parameters& to, Value largest) {
+void store_block_parameters(Builder& b, const Parameters& to, Value largest, BlockFactor rule) {
   const Lanes v{b};
   const Value finite = v.below(largest, infinity, "finite");
   const Value small = v.below(largest, std::bit_cast<uint32_t>(0x1p-100F), "small");
   const Value zero = b.op(OpCode::zero);
   const Value most = v.number(127);
   const auto if_finite = [&](Value x) { return b.op(OpCode::and_, {x, finite}); };
-  const Value factor = v.choose({small, zero, b.op(OpCode::fdiv, {most, largest})}, "factor");
-  const Value scale = v.choose({small, zero, b.op(OpCode::fdiv, {largest, most})}, "scale");
+  const Value step = b.op(OpCode::fdiv, {largest, most});
+  const Value steps = rule == BlockFactor::of_largest ? b.op(OpCode::fdiv, {most, largest})
+                                                      : b.op(OpCode::fdiv, {v.number(1), step});
+  const Value factor = v.choose({small, zero, steps}, "factor");
+  const Value scale = v.choose({small, zero, step}, "scale");
   store_parameters(b, to,
                    {if_finite(factor), if_finite(v.number(-127)), if_finite(most), zero,
                     v.choose({finite, scale, v.bits(not_a_number)}, "scale")});

@@ -36,8 +36,12 @@ struct Parameters {
 /// Of blocks, symmetric, codes -127 to 127, from the largest magnitude: infinite where a value is
 /// infinite or a NaN; then codes are 0 and the scale is a NaN, as the row's outputs will be. Values
 /// that are all below 2^-100 count as zeros: so every factor is finite, and scales are far from
-/// denormal numbers.
-void store_block_parameters(Builder& b, const Parameters& to, Value largest);
+/// denormal numbers. Factors of either kind differ in their last bit only.
+enum class BlockFactor {
+  of_largest,       ///< 127 / largest
+  inverse_of_scale  ///< 1 / (largest / 127), as KleidiAI has it
+};
+void store_block_parameters(Builder& b, const Parameters& to, Value largest, BlockFactor rule);
 
 /// What a field keeps of a row's parameters: its scale, or its zero point, negated.
 Value kept_parameter(Builder& b, const Parameters& how, FieldKind kind);

@@ -46,7 +46,8 @@ class OutputWriter {
   void write() {
     const Value whole = b_.op(OpCode::length, {}, {.offset = t_.v.tile.n});
     dst_ = dst_rows(t_);
-    packed_bias_ = field_pointers(t_, t_.rhs, FieldKind::bias);
+    keeps_bias_ = has_field(t_.rhs, FieldKind::bias);
+    if (keeps_bias_) packed_bias_ = field_pointers(t_, t_.rhs, FieldKind::bias);
     const bool masks = output_->has_masks();
     b_.branch(
         t_.n_left, Compare::at_least, whole, [&] { whole_rows(); },
@@ -89,7 +90,7 @@ class OutputWriter {
     std::vector<Value> bias;
     Rows done(static_cast<size_t>(t_.v.tile.m.fixed));
     for (int64_t j = 0; j < t_.vectors(); ++j) {
-      bias.push_back(bias_of(j));
+      bias.push_back(keeps_bias_ ? bias_of(j) : no_value);
       if (!adds && bias_fits()) continue;
       for (int64_t r = t_.v.tile.m.fixed; r-- > 0;) {
         const Value sum = scaled(r, j, bias.back());
@@ -115,8 +116,12 @@ class OutputWriter {
     });
   }
 
+  [[nodiscard]] std::vector<Place> biases() const {
+    return keeps_bias_ ? bias_places(t_, packed_bias_) : std::vector<Place>();
+  }
+
   void whole_rows() {
-    const std::vector<Place> places = bias_places(t_, packed_bias_);
+    const std::vector<Place> places = biases();
     const BiasOf bias = [&](int64_t j) {
       const Place& at = places[static_cast<size_t>(j)];
       return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand);
@@ -128,7 +133,7 @@ class OutputWriter {
 
   void masked_rows() {
     const std::vector<Value> columns = column_predicates(t_);
-    const std::vector<Place> places = bias_places(t_, packed_bias_);
+    const std::vector<Place> places = biases();
     const BiasOf bias = [&](int64_t j) {
       const auto column = static_cast<size_t>(j);
       return b_.op(OpCode::load_pred, {columns[column], places[column].pointer},
@@ -147,7 +152,7 @@ class OutputWriter {
       int64_t vector;
     };
     std::vector<Stored> all;
-    const std::vector<Place> places = bias_places(t_, packed_bias_);
+    const std::vector<Place> places = biases();
     const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
     const BiasOf bias = [&](int64_t j) {
       const Place& at = places[static_cast<size_t>(j)];
@@ -175,6 +180,7 @@ class OutputWriter {
   std::vector<Value> row_scales_;  ///< ... and where those of the rows are, likewise
   std::optional<OutputStage> output_;
   std::vector<Value> dst_;
+  bool keeps_bias_ = true;  ///< else columns have none
   std::vector<Value> packed_bias_;
 };
 

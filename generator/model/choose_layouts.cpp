@@ -240,9 +240,23 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
         fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
                     pairs_of_formats(kleidiai_packs)));
   }
-  if (block != 0 && scales.value_or(ElementType::bf16) != ElementType::bf16) {
-    throw std::invalid_argument(fmt::format(
-        "layout kleidiai is not known for scales of {}: those of blocks are bf16", name(*scales)));
+  const ElementType its_scales = kleidiai_scales(lhs);
+  if (block != 0 && scales.value_or(its_scales) != its_scales) {
+    throw std::invalid_argument(
+        fmt::format("layout kleidiai is not known for scales of {}: those of blocks are {}",
+                    name(*scales), name(its_scales)));
+  }
+  if (lhs.scales == Granularity::block && block != shortest_block) {
+    throw std::invalid_argument(
+        fmt::format("layout kleidiai is not known for {} in blocks of {}: they are of {}", lhs.name,
+                    block, shortest_block));
+  }
+  const bool splats_scales = isa.has(OpCode::dup_lane, 32) && isa.has(OpCode::cvt_f16_f32);
+  if (lhs.scales == Granularity::block && !splats_scales) {
+    throw NoInstruction(
+        fmt::format("layout kleidiai is not possible for {} on {}: it has no instruction that "
+                    "makes vectors of a row's scale",
+                    lhs.name, isa.name));
   }
   const OperandContract* found =
       find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, ElementType::f32);

@@ -25,10 +25,13 @@ struct ClientPacker {
   std::string name;  ///< "rhs_pack_nxk_qsi4cxp_qs4cxs1s0"
   Side side = Side::lhs;
   const Format* format = nullptr;
-  std::string source;      ///< what it reads, as of our packers: "f32", "nxk"
+  std::string source;                  ///< what it reads, as of our packers: "f32", "nxk"
+  const Format* with = nullptr;        ///< of weights: activations that they are for; null: any
+  Rounding rounding = Rounding::away;  ///< of activations
   bool rows_of_n = false;  ///< of weights: a row of the source holds one value of k of each column
-  std::string params;      ///< of weights: the struct that says what their codes are
-  std::string alias;       ///< another name of that struct; empty: none
+  bool rows_of_blocks = false;  ///< of weights: rows are blocks that begin with their scale
+  std::string params;           ///< of weights: the struct that says what their codes are
+  std::string alias;            ///< another name of that struct; empty: none
   Where where;
 };
 

@@ -5,19 +5,22 @@ namespace {
 
 /// KleidiAI's int8 lie as ours do. Its int4: both nibbles signed, 16 values of k apart. As high
 /// nibbles, the low ones after a shift, they multiply 16 times too much, which its sums and scales
-/// allow for.
+/// of channels allow for, those of blocks do not.
 constexpr int kleidiai_distance = 16;
 constexpr int kleidiai_factor = 16;
 
-/// What KleidiAI keeps beside the codes of columns with one scale, and of blocks with a scale each,
-/// whose codes are not allowed for there.
-std::vector<Field> kleidiai_fields(const Format& rhs) {
-  const bool blocks = rhs.scales == Granularity::block;
+/// What it keeps beside the codes of columns with one scale, and of blocks with a scale each. With
+/// activations in blocks, which have no zero points, blocks begin with the scales, and that is all.
+std::vector<Field> kleidiai_fields(const Format& lhs, const Format& rhs) {
   const Field data{FieldKind::data, rhs.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
-  if (blocks) {
+  const ElementType scales = kleidiai_scales(lhs);
+  if (lhs.scales == Granularity::block) {
+    return {{FieldKind::scales, scales, 1, 1, true}, data};
+  }
+  if (rhs.scales == Granularity::block) {
     return {data,
-            {FieldKind::scales, ElementType::bf16, 1, 1, true},
+            {FieldKind::scales, scales, 1, 1, true},
             {FieldKind::sums, ElementType::f32, 1, 1, false},
             bias};
   }
@@ -28,27 +31,43 @@ std::vector<Field> kleidiai_fields(const Format& rhs) {
           bias};
 }
 
+Layout kleidiai_lhs(const Format& lhs, const Panels& panels, int block) {
+  Layout layout;
+  layout.side = Side::lhs;
+  layout.element = lhs.element;
+  layout.panel = panels.lhs;
+  layout.order.kr = panels.kr;
+  layout.rounding = Rounding::away;
+  const Field data{FieldKind::data, ElementType::i8, 1, 1, true};
+  if (lhs.scales == Granularity::block) {
+    layout.block = block;
+    layout.fields = {{FieldKind::scales, ElementType::f16, 1, 1, true}, data};
+    return layout;
+  }
+  layout.edge = Edge::last;
+  layout.fields = {data,
+                   {FieldKind::zero_points, ElementType::i32, 1, 1, false},
+                   {FieldKind::scales, ElementType::f32, 1, 1, false}};
+  return layout;
+}
+
 }  // namespace
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
   const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
   const bool nibbles = rhs.element == ElementType::i4;
-  const bool bytes = rhs.element == ElementType::i8 && rhs.scales == Granularity::channel;
-  return lhs.has_zero_point && !is_static(lhs) && (nibbles || bytes) && symmetric && alone;
+  const bool blocks = rhs.scales == Granularity::block;
+  const bool bytes = rhs.element == ElementType::i8 && !blocks;
+  const bool fits = lhs.scales == Granularity::block ? nibbles && blocks : nibbles || bytes;
+  return lhs.quantized_on_the_fly && fits && symmetric && alone;
+}
+
+ElementType kleidiai_scales(const Format& lhs) {
+  return lhs.scales == Granularity::block ? ElementType::f16 : ElementType::bf16;
 }
 
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
-  Layout left;
-  left.side = Side::lhs;
-  left.element = lhs.element;
-  left.panel = panels.lhs;
-  left.order.kr = panels.kr;
-  left.edge = Edge::last;
-  left.rounding = Rounding::away;
-  left.fields = {{FieldKind::data, ElementType::i8, 1, 1, true},
-                 {FieldKind::zero_points, ElementType::i32, 1, 1, false},
-                 {FieldKind::scales, ElementType::f32, 1, 1, false}};
   Layout right;
   right.side = Side::rhs;
   right.element = rhs.element;
@@ -59,8 +78,8 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   }
   right.edge = Edge::last;
   right.block = block;
-  right.fields = kleidiai_fields(rhs);
-  return {left, right};
+  right.fields = kleidiai_fields(lhs, rhs);
+  return {kleidiai_lhs(lhs, panels, block), right};
 }
 
 }  // namespace tw

@@ -8,6 +8,9 @@ namespace tw {
 /// Whether KleidiAI has packed operands of that pair of formats that kernels here read.
 bool kleidiai_packs(const Format& lhs, const Format& rhs);
 
+/// The scales of its weights in blocks.
+ElementType kleidiai_scales(const Format& lhs);
+
 /// Such a pair in those panels; `block` values of k share a scale of the weights, 0: all of them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block);
 

@@ -45,7 +45,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   std::vector<const Variant*> users;
   for (const Variant* variant : variants) {
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
-    if (variant->style == LayoutStyle::kleidiai && format == packer.format) {
+    const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
+    if (variant->style == LayoutStyle::kleidiai && format == packer.format && fits) {
       users.push_back(variant);
     }
   }
@@ -105,7 +106,7 @@ class ClientMaker {
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
     entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
-                        Side::lhs, functions, codes});
+                        "MATMULS", functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {
@@ -117,7 +118,8 @@ class ClientMaker {
     add("include/" + client_header(packer), about, print_client_header(packer, functions));
     add_source(packer.name, about,
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
-    entries_.push_back({client_header(packer), packer.name, "", "", packer.side, functions, codes});
+    entries_.push_back({client_header(packer), packer.name, "", "",
+                        client_list_name(packer, layout), functions, codes});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of
@@ -134,8 +136,11 @@ class ClientMaker {
         sources.push_back(source.source);
         if (source.source != packer.source) continue;
         example = user;
-        add_code(codes,
-                 {layout.panel.fixed, layout.order.kr, block_of_code(layout), source.symbol});
+        // Rows of blocks are of one length; packers of activations take any.
+        const int block = packer.side == Side::lhs ? 0 : block_of_code(layout);
+        if (packer.side == Side::rhs || layout.rounding == packer.rounding) {
+          add_code(codes, {layout.panel.fixed, layout.order.kr, block, source.symbol});
+        }
       }
     }
     if (example == nullptr) {

@@ -124,11 +124,11 @@ const Format& read_packed_format(const YamlNode& node, Side side, const Variants
   node.fail(unknown_text("format that is packed as KleidiAI does", node.text(), known));
 }
 
-/// Weights come in rows, whose scales are elsewhere.
+/// Weights come in rows, whose scales are elsewhere, or which are blocks that begin with those.
 const Source& read_rows(const YamlNode& node) {
   std::vector<std::string> known;
   for (const Source& source : sources()) {
-    if (block_of(source) != 0 || source.zero_codes) continue;
+    if (source.zero_codes) continue;
     if (source.name == node.text()) return source;
     known.emplace_back(source.name);
   }
@@ -137,14 +137,21 @@ const Source& read_rows(const YamlNode& node) {
   node.fail(unknown_text("source of weights", node.text(), known));
 }
 
+Rounding read_ties(const YamlNode& node) {
+  if (node.text() == "away") return Rounding::away;
+  if (node.text() == "even") return Rounding::even;
+  node.fail(unknown_text("rounding of ties", node.text(), {"away", "even"}));
+}
+
 ClientPacker read_packer(const YamlNode& node, const Variants& variants,
                          std::set<std::string>& taken) {
   ClientPacker packer;
   packer.side = node.find("lhs") != nullptr ? Side::lhs : Side::rhs;
   if (packer.side == Side::lhs) {
-    node.expect_keys({"name", "lhs", "from"});
+    node.expect_keys({"name", "lhs", "from", "ties"});
+    if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
   } else {
-    node.expect_keys({"name", "rhs", "from", "params", "alias"});
+    node.expect_keys({"name", "rhs", "with", "from", "params", "alias"});
     packer.params = node.at("params").text();
     if (const YamlNode* alias = node.find("alias")) packer.alias = alias->text();
   }
@@ -153,7 +160,13 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   packer.format = &read_packed_format(format, packer.side, variants);
   packer.source = node.at("from").text();
   packer.where = node.at("from").where();
-  if (packer.side == Side::rhs) packer.rows_of_n = rows_are_k(read_rows(node.at("from")));
+  if (packer.side == Side::lhs) return packer;
+  if (const YamlNode* with = node.find("with")) {
+    packer.with = &read_packed_format(*with, Side::lhs, variants);
+  }
+  const Source& rows = read_rows(node.at("from"));
+  packer.rows_of_n = rows_are_k(rows);
+  packer.rows_of_blocks = block_of(rows) != 0;
   return packer;
 }
 

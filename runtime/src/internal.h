@@ -104,6 +104,8 @@ bool tw_reads_rows(const tw_kernel* kernel, tw_type type);
 bool tw_is_float(const tw_layout* rhs);
 /* An RHS for static activations: codes whose zero point and scale are packed with it. */
 bool tw_is_static(const tw_layout* rhs);
+/* Whether columns have a bias beside their codes; kernels for others add none. */
+bool tw_keeps_bias(const tw_layout* rhs);
 /* Bytes of a scale per block, and its type's name. */
 size_t tw_scale_bytes(tw_scales scales);
 const char* tw_scales_text(tw_scales scales);

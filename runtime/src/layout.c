@@ -82,6 +82,10 @@ bool tw_is_static(const tw_layout* rhs) {
   return rhs->axes != NULL && rhs->axes->bias.type == TW_S32;
 }
 
+bool tw_keeps_bias(const tw_layout* rhs) {
+  return rhs->axes == NULL || rhs->axes->bias.type != TW_TYPE_NONE;
+}
+
 size_t tw_scale_bytes(tw_scales scales) {
   return scales == TW_SCALES_F32 ? 4 : scales == TW_SCALES_E8M0 ? 1 : 2;
 }

@@ -84,6 +84,11 @@ tw_status tw_pack_rhs(const tw_plan* plan, const tw_rhs_source* theirs, void* pa
                    "on this device",
                    order, plan->rhs->text);
   }
+  if (source->bias != NULL && !tw_keeps_bias(plan->rhs)) {
+    return tw_fail(TW_INVALID,
+                   "tw_pack_rhs: source.bias is set; layout '%s' keeps none, null is legal",
+                   plan->rhs->text);
+  }
   if (slice >= rhs_slices(plan)) return TW_OK;
 
   const size_t begin = slice * plan->n_block;

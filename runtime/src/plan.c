@@ -75,9 +75,14 @@ static tw_status check_matmul(const tw_matmul* matmul) {
   return check_mix(matmul);
 }
 
+/* Operands in another library's layout may keep no bias: they are for those who ask for them. */
+static bool asked_for(const tw_kernel* kernel, const tw_matmul* matmul) {
+  return tw_keeps_bias(kernel->rhs) || matmul->kernel != NULL || matmul->rhs_layout != 0;
+}
+
 static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
   return strcmp(kernel->family, matmul->family) == 0 && kernel->dst == matmul->dst_type &&
-         kernel->lhs != NULL && kernel->rhs != NULL &&
+         kernel->lhs != NULL && kernel->rhs != NULL && asked_for(kernel, matmul) &&
          kernel->tile_m + kernel->tile_m_scalable >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
          (matmul->block == 0 || matmul->block == kernel->rhs->block) &&

@@ -68,6 +68,12 @@ static bool is_whole(float value) {
   return value == (float)(int)value;
 }
 
+static tw_status check_bias(const char* who, const tw_plan* plan, const tw_run_args* args) {
+  if (args->bias == NULL || tw_keeps_bias(plan->rhs)) return TW_OK;
+  return tw_fail(TW_INVALID, "%s.bias is set; kernels for layout '%s' add none, null is legal", who,
+                 plan->rhs->text);
+}
+
 /* Outputs that are codes. */
 static tw_status check_codes(const char* who, const tw_plan* plan, const tw_run_args* args) {
   const bool codes = plan->dst_type == TW_S8;
@@ -125,7 +131,8 @@ tw_status tw_check_outputs(const char* who, const tw_plan* plan, const tw_run_ar
     return tw_fail(TW_INVALID, "%s.min is %g, args.max is %g; min must not be above max", who,
                    (double)args->min, (double)args->max);
   }
-  const tw_status status = check_codes(who, plan, args);
+  tw_status status = check_bias(who, plan, args);
+  if (status == TW_OK) status = check_codes(who, plan, args);
   return status != TW_OK ? status : check_dst(who, plan, args);
 }
 

@@ -174,8 +174,13 @@ static tw_status check_zero_points(const tw_plan* plan, const tw_rhs_target* tar
                  row->name, layout->text, tw_type_text(layout->axes->zero_points.type));
 }
 
-/* For static activations both are folded into others. */
-static tw_status check_folded(const tw_plan* plan, const tw_rhs_target* target) {
+/* For static activations both are folded into others; a bias may not be kept at all. */
+static tw_status check_scales_and_bias(const tw_plan* plan, const tw_rhs_target* target) {
+  if (target->bias != NULL && !tw_keeps_bias(plan->rhs)) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.bias is set; layout '%s' keeps none, null is legal",
+                   plan->rhs->text);
+  }
   const bool wanted = target->scales != NULL || target->bias != NULL;
   if (!wanted || !tw_is_static(plan->rhs)) return TW_OK;
   return tw_fail(TW_UNSUPPORTED,
@@ -289,7 +294,7 @@ static tw_status check_target(const tw_plan* plan, const tw_rhs_target* target, 
   tw_status status = tw_check_rhs("tw_unpack_rhs: target", plan, columns, &source, row);
   if (status == TW_OK) status = check_kept(plan, *row);
   if (status == TW_OK) status = check_zero_points(plan, target, *row);
-  if (status == TW_OK) status = check_folded(plan, target);
+  if (status == TW_OK) status = check_scales_and_bias(plan, target);
   if (status != TW_OK || (*row)->block != 0 || target->scales == NULL) return status;
   return check_factor(plan);
 }

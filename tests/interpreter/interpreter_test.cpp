@@ -129,7 +129,8 @@ std::vector<Ground> grounds(const Isa& isa) {
         {&isa, technique, "qai8", "qsi2cx"},
         {&isa, technique, "qai8dx", "qsi4cx", LayoutStyle::kleidiai},
         {&isa, technique, "qai8dx", "qsi8cx", LayoutStyle::kleidiai},
-        {&isa, technique, "qai8dx", "qsi4c32", LayoutStyle::kleidiai, ElementType::bf16}};
+        {&isa, technique, "qai8dx", "qsi4c32", LayoutStyle::kleidiai, ElementType::bf16},
+        {&isa, technique, "qsi8d32", "qsi4c32", LayoutStyle::kleidiai}};
     wanted.push_back({&isa, technique, "qai8", "qsi8cx"});
     wanted.push_back({&isa, technique, "qai8", "qsi4cx"});
     wanted.push_back({&isa, technique, "qsi8d32", "qsi8c32"});

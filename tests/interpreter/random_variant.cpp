@@ -217,6 +217,9 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   }
   for (size_t i = 0; i < codes.m * codes.lhs_blocks(); ++i) {
     codes.lhs_scales.push_back(random_scale(random));
+    if (is_float(*variant.family.lhs) || is_static(*variant.family.lhs)) continue;
+    const std::string type(name(field_of(variant.lhs, FieldKind::scales).type));
+    codes.lhs_scales.back() = rounded_to(type, codes.lhs_scales.back());
   }
   for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
     codes.rhs_scales.push_back(random_scale(random));
@@ -243,7 +246,10 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
     for (float& scale : codes.rhs_scales) scale = scale < 0x1.8p-7F ? 0x1p-7F : 0x1p-6F;
   }
   if (is_float(*variant.family.rhs)) codes.rhs_scales.assign(codes.n, 1);
-  for (size_t i = 0; i < codes.n; ++i) codes.bias.push_back(random_real(random, -3, 3));
+  const bool has_bias = field_index(variant.rhs, FieldKind::bias) >= 0;
+  for (size_t i = 0; i < codes.n; ++i) {
+    codes.bias.push_back(has_bias ? random_real(random, -3, 3) : 0);
+  }
   const std::string type(name(variant.family.dst));
   for (size_t i = 0; variant.family.accumulate && i < codes.m * codes.n; ++i) {
     codes.old.push_back(rounded_to(type, random_real(random, -3, 3)));

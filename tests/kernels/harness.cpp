@@ -382,6 +382,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   Matmul problem = make_operands(test, scaling_of(kernel));
   if (kernel.accumulate != 0) problem.old = old_outputs(test, output_type(kernel));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
+  problem.half_scales = scales_of(lhs_layout).type == "f16";
   problem.factor = scale_factor(rhs_layout);
   // Where sums are in accumulator tiles, the product of a block's scales is made in one, too.
   problem.scales_first = rhs_layout.block != 0 && std::strcmp(kernel.technique, "outer") == 0;
@@ -454,8 +455,11 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
 
 }  // namespace
 
-std::string run_case(const tw_kernel& kernel, const Packers& packers, const Case& test,
+std::string run_case(const tw_kernel& kernel, const Packers& packers, const Case& asked,
                      std::vector<uint8_t>* bytes) {
+  Case test = asked;
+  const tw_axes* axes = kernel.rhs->axes;
+  if (axes != nullptr && axes->bias.type == TW_TYPE_NONE) test.bias = Bias::none;
   const std::string wrong = check(kernel, packers, test, bytes);
   return wrong.empty() ? wrong : wrong + " (" + to_string(test) + ")";
 }

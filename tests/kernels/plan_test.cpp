@@ -83,5 +83,82 @@ INSTANTIATE_TEST_SUITE_P(, StreamingBlocksPlan, testing::ValuesIn(tiles_of_block
                          [](const auto& row) { return std::string(row.param->name); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamingBlocksPlan);
 
+// Operands in a layout without a bias are for those who ask for it, and who have none.
+TEST(PlanWithoutBias, IsForThoseWhoAsk) {
+  std::vector<const tw_kernel*> rows = running_kernels();
+  std::erase_if(rows, [](const tw_kernel* row) {
+    return row->dst != TW_F32 || row->rhs->axes == nullptr ||
+           row->rhs->axes->bias.type != TW_TYPE_NONE;
+  });
+  if (rows.empty()) GTEST_SKIP() << "no such kernel runs here";
+  constexpr size_t n = 8;
+  constexpr size_t k = 64;
+  auto device = tilewright::sized<tw_device>();
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = rows.front()->family;
+  matmul.n = n;
+  matmul.k = k;
+  matmul.block = rows.front()->rhs->block;
+  matmul.scales = rows.front()->rhs->block_scales;
+  tw_plan* any = nullptr;
+  ASSERT_EQ(tw_plan_create(&device, &matmul, &any), TW_OK) << tw_error_message();
+  EXPECT_EQ(tw_plan_rhs_layout(any)->axes->bias.type, TW_F32);
+  tw_plan_destroy(any);
+
+  matmul.rhs_layout = rows.front()->rhs->id;
+  tw_plan* plan = nullptr;
+  ASSERT_EQ(tw_plan_create(&device, &matmul, &plan), TW_OK) << tw_error_message();
+  const std::string layout = tw_plan_rhs_layout(plan)->text;
+  const std::vector<float> bias(n);
+  const std::vector<uint8_t> codes(n * k / 2);
+  const std::vector<uint16_t> scales(n * k / 32);
+  std::vector<uint8_t> rhs(tw_rhs_bytes(plan));
+  auto source = tilewright::sized<tw_rhs_source>();
+  source.data = codes.data();
+  source.data_bytes = codes.size();
+  source.scales = scales.data();
+  source.scale_count = scales.size();
+  source.stride = k / 2;
+  ASSERT_EQ(tw_pack_rhs(plan, &source, rhs.data(), rhs.size(), 0), TW_OK) << tw_error_message();
+  source.bias = bias.data();
+  source.bias_count = n;
+  EXPECT_EQ(tw_pack_rhs(plan, &source, rhs.data(), rhs.size(), 0), TW_INVALID);
+  EXPECT_EQ(tw_error_message(),
+            "tw_pack_rhs: source.bias is set; layout '" + layout + "' keeps none, null is legal");
+
+  auto target = tilewright::sized<tw_rhs_target>();
+  std::vector<uint8_t> unpacked(codes.size());
+  std::vector<float> unpacked_bias(n);
+  target.data = unpacked.data();
+  target.data_bytes = unpacked.size();
+  target.stride = k / 2;
+  target.bias = unpacked_bias.data();
+  target.bias_count = n;
+  EXPECT_EQ(tw_unpack_rhs(plan, rhs.data(), rhs.size(), 0, n, &target), TW_UNSUPPORTED);
+  EXPECT_EQ(tw_error_message(),
+            "tw_unpack_rhs: target.bias is set; layout '" + layout + "' keeps none, null is legal");
+
+  size_t lhs_bytes = 0;
+  ASSERT_EQ(tw_lhs_bytes(plan, 1, &lhs_bytes), TW_OK);
+  const std::vector<uint8_t> lhs(lhs_bytes);
+  std::vector<float> dst(n);
+  auto args = tilewright::sized<tw_run_args>();
+  args.m = 1;
+  args.lhs = lhs.data();
+  args.lhs_bytes = lhs_bytes;
+  args.rhs = rhs.data();
+  args.rhs_bytes = rhs.size();
+  args.dst = dst.data();
+  args.dst_bytes = n * sizeof(float);
+  args.dst_stride = n * sizeof(float);
+  args.bias = bias.data();
+  args.bias_count = n;
+  EXPECT_EQ(tw_run(plan, &args, 0), TW_INVALID);
+  EXPECT_EQ(tw_error_message(), "tw_run: args.bias is set; kernels for layout '" + layout +
+                                    "' add none, null is legal");
+  tw_plan_destroy(plan);
+}
+
 }  // namespace
 }  // namespace tw::test

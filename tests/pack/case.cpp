@@ -104,7 +104,8 @@ OperandCodes make_floats(const PackCase& c, const LayoutText& layout, const std:
     };
     if (!by_blocks) add(quantize_row_qai8dx(row.data(), c.k, ties));
     for (size_t k = 0; by_blocks && k < c.k; k += layout.block) {
-      add(quantize_block_qsi8d32(row.data() + k, layout.block));
+      add(quantize_block_qsi8d32(row.data() + k, layout.block,
+                                 {ties, scales_of(layout).type == "f16"}));
     }
   }
   return codes;

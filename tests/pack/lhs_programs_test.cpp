@@ -51,6 +51,7 @@ const Field codes{};
 const std::vector<Field> by_rows = {codes, sums(-8, false), zero_points(), scales(false)};
 const std::vector<Field> without_sums = {codes, zero_points(), scales(false)};
 const std::vector<Field> row_scales = {codes, sums(-8, true), zero_points(), scales(false)};
+const std::vector<Field> half_scales = {{FieldKind::scales, ElementType::f16, 1, 1, true}, codes};
 const std::vector<Field> block_scales = {codes, sums(-8, true), scales(true)};
 
 /// What a row can be: ordinary, ties (codes are twice as far apart), all alike, near the ends of
@@ -91,6 +92,7 @@ Rows make_rows(const Layout& layout, const std::string& type, size_t count, size
   if (type == "i8") return rows;
   const Ties ties = layout.rounding == Rounding::even ? Ties::even : Ties::away;
   const bool by_blocks = field_of(layout, FieldKind::scales).per_block;
+  const BlockRule rule = {ties, field_of(layout, FieldKind::scales).type == ElementType::f16};
   const auto add = [&](const QuantizedRow& row) {
     rows.codes.codes.insert(rows.codes.codes.end(), row.codes.begin(), row.codes.end());
     rows.codes.zero_points.push_back(row.zero_point);
@@ -108,7 +110,7 @@ Rows make_rows(const Layout& layout, const std::string& type, size_t count, size
     const auto block = static_cast<size_t>(layout.block);
     if (!by_blocks) add(quantize_row_qai8dx(row.data(), k, ties));
     for (size_t i = 0; by_blocks && i < k; i += block) {
-      add(quantize_block_qsi8d32(row.data() + i, block));
+      add(quantize_block_qsi8d32(row.data() + i, block, rule));
     }
   }
   return rows;
@@ -223,6 +225,18 @@ TEST(LhsPrograms, RowsEndAsTheLayoutSays) {
   check("neon", repeating(lhs(1, 4, without_sums)));
   check("neon", repeating(lhs(4, 8, without_sums)));
   EXPECT_FALSE(can_quantize(repeating(lhs(4, 8, without_sums)), ElementType::f32, isa("avx2")));
+}
+
+TEST(LhsPrograms, ScalesOfBlocksMayBeHalves) {
+  for (const Rounding rounding : {Rounding::away, Rounding::even}) {
+    for (const Length panel : {Length{1}, Length{4}}) {
+      Layout layout = lhs(panel, 8, half_scales, 32);
+      layout.rounding = rounding;
+      Layout longer = layout;
+      longer.block = 96;
+      check("neon", layout, {layout, longer});
+    }
+  }
 }
 
 TEST(LhsPrograms, PanelsAreAsWideAsVectors) {

@@ -163,6 +163,7 @@ struct Matmul {
   size_t block = 0;               ///< as in Codes
   bool row_blocks = false;        ///< likewise
   Ties ties = Ties::even;         ///< how the lhs is rounded
+  bool half_scales = false;       ///< of its blocks
   int half = 8;                   ///< as in Codes
   int factor = 1;                 ///< likewise
   std::vector<bool> sixteenfold;  ///< likewise
@@ -187,7 +188,7 @@ inline std::vector<float> multiply(const Matmul& in) {
     codes.zero_points.push_back(in.row_blocks ? 0
                                               : add(quantize_row_qai8dx(values, in.k, in.ties)));
     for (size_t b = 0; in.row_blocks && b < codes.blocks(); ++b) {
-      add(quantize_block_qsi8d32(values + b * in.block, in.block));
+      add(quantize_block_qsi8d32(values + b * in.block, in.block, {in.ties, in.half_scales}));
     }
   }
   codes.rhs = in.rhs;

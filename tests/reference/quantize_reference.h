@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "reference/half_reference.h"
+
 namespace tw::test {
 
 /// value = scale * (code - zero_point)
@@ -57,19 +59,27 @@ inline QuantizedRow quantize_row_qai8dx(const float* row, size_t k, Ties ties = 
   return result;
 }
 
+/// How blocks are quantized.
+struct BlockRule {
+  Ties ties = Ties::even;
+  bool half_scale = false;  ///< which is kept as f16; codes are of its inverse before that
+};
+
 /// A block, symmetric: codes -127 to 127. Blocks below 2^-100 count as zeros.
-inline QuantizedRow quantize_block_qsi8d32(const float* block, size_t k) {
+inline QuantizedRow quantize_block_qsi8d32(const float* block, size_t k, BlockRule rule = {}) {
   if (std::any_of(block, block + k, [](float x) { return !std::isfinite(x); })) return not_a_row(k);
   float largest = 0;
   for (size_t i = 0; i < k; ++i) largest = std::max(largest, std::fabs(block[i]));
   if (largest < 0x1p-100F) return {std::vector<int8_t>(k, 0), 0, 0};
   QuantizedRow result;
   result.scale = largest / 127.0F;
-  const float inverse = 127.0F / largest;
+  const float inverse = rule.half_scale ? 1.0F / result.scale : 127.0F / largest;
   for (size_t i = 0; i < k; ++i) {
-    const float code = std::nearbyint(block[i] * inverse);
+    const float scaled = block[i] * inverse;
+    const float code = rule.ties == Ties::even ? std::nearbyint(scaled) : std::round(scaled);
     result.codes.push_back(static_cast<int8_t>(std::clamp(code, -127.0F, 127.0F)));
   }
+  if (rule.half_scale) result.scale = rounded_to("f16", result.scale);
   return result;
 }
 

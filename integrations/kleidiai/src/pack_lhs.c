@@ -20,6 +20,17 @@ static void put_row(const uint8_t* row, size_t row_bytes, size_t codes, uint8_t*
   for (; i < row_bytes; i += 4) memcpy(to + i * panel + at * 4, row + i, 4);
 }
 
+// Likewise of blocks behind their scales.
+static void put_blocks(const uint8_t* row, size_t row_bytes, size_t block, uint8_t* to,
+                       size_t panel, size_t at, size_t depth) {
+  enum { scale_bytes = 2 };
+  for (size_t begin = 0; begin < row_bytes; begin += scale_bytes + block) {
+    memcpy(to + begin * panel + at * scale_bytes, row + begin, scale_bytes);
+    const size_t codes = begin + scale_bytes;
+    put_row(row + codes, block, block, to + codes * panel, panel, at, depth);
+  }
+}
+
 // Some rows of one panel.
 static void pack_some(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row,
                       tw_packer_fn row, tw_kai_rows_fn plain) {
@@ -34,7 +45,12 @@ static void pack_some(const tw_pack_args* args, size_t panel, size_t depth, size
     tw_pack_args one = part_of(args, i, 1, packed);
     one.packed_stride = row_bytes;
     row(&one);
-    put_row(packed, row_bytes, codes, (uint8_t*)args->packed, panel, first_row + i, depth);
+    uint8_t* const to = (uint8_t*)args->packed;
+    if (args->block != 0) {
+      put_blocks(packed, row_bytes, args->block, to, panel, first_row + i, depth);
+    } else {
+      put_row(packed, row_bytes, codes, to, panel, first_row + i, depth);
+    }
   }
 }
 

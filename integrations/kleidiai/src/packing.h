@@ -22,7 +22,8 @@ static inline tw_packer_fn tw_kai_find_packer(const tw_kai_packer* packers, size
 
 // Activations: `first_row` of the first panel is the first row that is written; rows of panels that
 // others write are left as they are, as threads may pack them at the same time. `whole` packs whole
-// panels, `row` panels of one row; null: there is no such code, and `plain` does it.
+// panels, `row` panels of one row; null: there is no such code, and `plain` does it. With
+// args->block each block begins with its rows' scales, of f16, and has nothing behind its codes.
 typedef void (*tw_kai_rows_fn)(const tw_pack_args* args, size_t panel, size_t depth,
                                size_t first_row);
 void tw_kai_pack_lhs(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row,
@@ -31,6 +32,10 @@ void tw_kai_pack_lhs(const tw_pack_args* args, size_t panel, size_t depth, size_
 // Plain C, named after what is packed. `panel` rows or columns whose values of k stay together
 // `depth` at a time. Weights: `kxn`, whether the source has k rows of n.
 void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
+void tw_kai_pack_qsi8d32(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
+void tw_kai_pack_qsi8d32_ties_even(const tw_pack_args* args, size_t panel, size_t depth,
+                                   size_t first_row);
 void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+void tw_kai_pack_qsi4c32_q4_0(const tw_pack_args* args, size_t panel, size_t depth);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);

@@ -249,7 +249,8 @@ typedef struct tw_rhs_source {
    * the layout's type. Orders that have scales inside: not read. */
   const void* scales;
   size_t scale_count; /* in all */
-  const void* bias;   /* one f32 (or int32_t, see below) per output column; null: zeros */
+  const void* bias;   /* one f32 (or int32_t, see below) per output column; null: zeros, and all
+                         that layouts of another library without a bias take */
   size_t bias_count;
   size_t scale_stride; /* blocks: bytes from row to row of scales; 0: one right after the other */
   /* Families of static activations (qai8): the lhs' zero point and scale, and the outputs' scale,

@@ -1,5 +1,7 @@
 #include "kleidiai/names/libraries.h"
 
+#include <sys/prctl.h>
+
 #include <type_traits>
 
 #include "names.h"
@@ -88,10 +90,36 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsSize* packed_offset, LhsSize
       return size(m, k, shape.panel, shape.kr, shape.sr);
     };
   };
-  return {step, offset, of_shape(packed_offset), of_shape(packed_size),
+  return {false,
+          step,
+          offset,
+          of_shape(packed_offset),
+          of_shape(packed_size),
           [run](size_t m, size_t k, const PanelShape& shape, size_t start, const float* lhs,
                 size_t stride, void* packed) {
             run(m, k, shape.panel, shape.kr, shape.sr, start, lhs, stride, packed);
+          }};
+}
+
+using LhsBlockSize = size_t(size_t m, size_t k, size_t bl, size_t mr, size_t kr, size_t sr);
+using LhsBlockRun = void(size_t m, size_t k, size_t bl, size_t mr, size_t kr, size_t sr,
+                         size_t start, const float* lhs, size_t stride, void* packed);
+
+LhsPacker lhs_packer(Step* step, Offset* offset, LhsBlockSize* packed_offset,
+                     LhsBlockSize* packed_size, LhsBlockRun* run) {
+  const auto of_shape = [](LhsBlockSize* size) {
+    return [size](size_t m, size_t k, const PanelShape& shape) {
+      return size(m, k, shape.bl, shape.panel, shape.kr, shape.sr);
+    };
+  };
+  return {true,
+          step,
+          offset,
+          of_shape(packed_offset),
+          of_shape(packed_size),
+          [run](size_t m, size_t k, const PanelShape& shape, size_t start, const float* lhs,
+                size_t stride, void* packed) {
+            run(m, k, shape.bl, shape.panel, shape.kr, shape.sr, start, lhs, stride, packed);
           }};
 }
 
@@ -165,6 +193,34 @@ RhsPacker rhs_packer(Step* step, Offset* offset, BlockStride* stride, BlockSize*
           }};
 }
 
+using RowStride = size_t(size_t k, size_t nr, size_t kr, size_t bl);
+using RowSize = size_t(size_t n, size_t k, size_t nr, size_t kr, size_t bl);
+using RowRun = void(size_t groups, size_t n, size_t k, size_t nr, size_t kr, size_t sr, size_t bl,
+                    const uint8_t* rhs, const float* bias, void* packed, size_t extra,
+                    const kai_rhs_pack_qs4cxs1s0_param* params);
+
+/// Any number of columns is a step of theirs.
+RhsPacker row_packer(Offset* offset, RowStride* stride, RowSize* packed_offset,
+                     RowSize* packed_size, RowRun* run) {
+  const auto of_shape = [](RowSize* size) {
+    return [size](size_t n, size_t k, const PanelShape& shape) {
+      return size(n, k, shape.panel, shape.kr, shape.bl);
+    };
+  };
+  return {[](size_t nr) { return nr; },
+          offset,
+          [stride](size_t k, const PanelShape& shape) {
+            return stride(k, shape.panel, shape.kr, shape.bl);
+          },
+          of_shape(packed_offset),
+          of_shape(packed_size),
+          [run](size_t n, size_t k, const PanelShape& shape, const RhsSource& from, void* packed) {
+            const kai_rhs_pack_qs4cxs1s0_param params = {1, 8};
+            run(1, n, k, shape.panel, shape.kr, shape.sr, shape.bl,
+                static_cast<const uint8_t*>(from.codes), from.bias, packed, 0, &params);
+          }};
+}
+
 #define LHS_PACKER(prefix, name)                                                               \
   lhs_packer(prefix##kai_get_m_step_##name, prefix##kai_get_lhs_offset_##name,                 \
              prefix##kai_get_lhs_packed_offset_##name, prefix##kai_get_lhs_packed_size_##name, \
@@ -173,26 +229,45 @@ RhsPacker rhs_packer(Step* step, Offset* offset, BlockStride* stride, BlockSize*
   rhs_packer(prefix##kai_get_n_step_##name, prefix##kai_get_rhs_offset_##name,                   \
              prefix##kai_get_rhs_packed_stride_##name, prefix##kai_get_rhs_packed_offset_##name, \
              prefix##kai_get_rhs_packed_size_##name, prefix##kai_run_##name)
+#define ROW_PACKER(prefix, name)                                                               \
+  row_packer(prefix##kai_get_rhs_offset_##name, prefix##kai_get_rhs_packed_stride_##name,      \
+             prefix##kai_get_rhs_packed_offset_##name, prefix##kai_get_rhs_packed_size_##name, \
+             prefix##kai_run_##name)
 
 }  // namespace
 
+static bool theirs_runs(const Both<Matmul>& matmul) {
+  constexpr int wanted_bytes = 32;
+  const int length = prctl(PR_SVE_GET_VL);
+  const bool fits = length > 0 && (length & PR_SVE_VL_LEN_MASK) == wanted_bytes;
+  return fits || matmul.name.find("_sve_") == std::string::npos;
+}
+
 const std::vector<Both<Matmul>>& matmuls() {
 #define BOTH(family, name) {#name, MATMUL(family, , name), MATMUL(family, our_, name)},
-  static const std::vector<Both<Matmul>> all = {TW_KAI_MATMULS(BOTH)};
+  static const std::vector<Both<Matmul>> all = [] {
+    std::vector<Both<Matmul>> those = {TW_KAI_MATMULS(BOTH)};
+    std::erase_if(those, [](const auto& matmul) { return !theirs_runs(matmul); });
+    return those;
+  }();
 #undef BOTH
   return all;
 }
 
 const std::vector<Both<LhsPacker>>& lhs_packers() {
 #define BOTH(name) {#name, LHS_PACKER(, name), LHS_PACKER(our_, name)},
-  static const std::vector<Both<LhsPacker>> all = {TW_KAI_LHS_PACKERS(BOTH)};
+  static const std::vector<Both<LhsPacker>> all = {TW_KAI_LHS_PACKERS(BOTH)
+                                                       TW_KAI_LHS_BLOCK_PACKERS(BOTH)};
 #undef BOTH
   return all;
 }
 
 const std::vector<Both<RhsPacker>>& rhs_packers() {
 #define BOTH(name) {#name, RHS_PACKER(, name), RHS_PACKER(our_, name)},
-  static const std::vector<Both<RhsPacker>> all = {TW_KAI_RHS_PACKERS(BOTH)};
+#define BOTH_OF_ROWS(name) {#name, ROW_PACKER(, name), ROW_PACKER(our_, name)},
+  static const std::vector<Both<RhsPacker>> all = {TW_KAI_RHS_PACKERS(BOTH)
+                                                       TW_KAI_RHS_ROW_PACKERS(BOTH_OF_ROWS)};
+#undef BOTH_OF_ROWS
 #undef BOTH
   return all;
 }

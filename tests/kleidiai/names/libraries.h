@@ -31,6 +31,7 @@ struct PanelShape {
 };
 
 struct LhsPacker {
+  bool takes_all = false;  ///< the whole operand, of which `start` is the first row
   std::function<size_t(size_t mr)> step;
   std::function<size_t(size_t m, size_t stride)> offset;
   std::function<size_t(size_t m, size_t k, const PanelShape&)> packed_offset, packed_size;
@@ -69,7 +70,8 @@ void PrintTo(const Both<T>& both, std::ostream* out) {
   *out << both.name;
 }
 
-/// All that ours has.
+/// All that ours has, but names for SVE where vectors are not of the 256 bits that KleidiAI's code
+/// behind them is for.
 const std::vector<Both<Matmul>>& matmuls();
 const std::vector<Both<LhsPacker>>& lhs_packers();
 const std::vector<Both<RhsPacker>>& rhs_packers();

@@ -29,6 +29,17 @@ TEST(KleidiaiNames, SignaturesAreTheirs) {
   std::printf("%zu functions, members and values\n", ours.size());
 }
 
+/// Names for SVE are compared where they are expected, all of them.
+TEST(KleidiaiNames, SveIsThere) {
+  const char* expected = std::getenv("TILEWRIGHT_EXPECT_SVE_NAMES");
+  if (expected == nullptr) return;
+  const auto& all = matmuls();
+  const auto count = std::count_if(all.begin(), all.end(), [](const auto& matmul) {
+    return matmul.name.find("_sve_") != std::string::npos;
+  });
+  EXPECT_EQ(std::to_string(count), expected);
+}
+
 size_t up_to(size_t most, std::mt19937& random) {
   return 1 + random() % most;
 }
@@ -37,24 +48,26 @@ size_t up_to(size_t most, std::mt19937& random) {
 struct Depth {
   size_t k = 0, bl = 0;
 };
-Depth random_depth(bool blocks, std::mt19937& random) {
+Depth random_depth(bool blocks, bool short_ones, std::mt19937& random) {
+  if (short_ones) return {32 * up_to(8, random), 32};
   if (!blocks) return {up_to(random() % 4 == 0 ? 600 : 130, random), 0};
   const size_t bl = std::vector<size_t>{32, 32, 64, 96, 128, 160, 256}[random() % 7];
   return {bl * up_to(bl == 32 ? 8 : 3, random), bl};
 }
 
-const LhsPacker& their_lhs_packer() {
-  return lhs_packers().front().theirs;
+/// Whose rows a kernel multiplies.
+const Both<LhsPacker>& lhs_packer_for(const std::string& matmul) {
+  const auto& all = lhs_packers();
+  return *std::find_if(all.begin(), all.end(), [&](const Both<LhsPacker>& packer) {
+    return rows_of(packer.name).blocks == rows_of(matmul).blocks;
+  });
 }
 
 /// Of rows of k of the same weights.
 const RhsPacker& rhs_packer_for(const std::string& matmul, bool ours) {
   const WeightsKind kind = kind_of(matmul);
   for (const Both<RhsPacker>& packer : rhs_packers()) {
-    const WeightsKind its = kind_of(packer.name);
-    if (its.nibbles == kind.nibbles && its.blocks == kind.blocks && !its.kxn) {
-      return ours ? packer.ours : packer.theirs;
-    }
+    if (kind_of(packer.name) == kind) return ours ? packer.ours : packer.theirs;
   }
   ADD_FAILURE() << "no packer for " << matmul;
   std::abort();
@@ -69,6 +82,17 @@ std::vector<uint8_t> pack_rhs(const RhsPacker& packer, const ClientWeights& weig
 
 // Packers of activations.
 
+Depth random_depth_of_rows(const std::string& name, std::mt19937& random) {
+  const bool even = rows_of(name).ties == Ties::even;
+  if (rows_of(name).blocks) return random_depth(true, even, random);
+  return {up_to(150, random), 0};
+}
+
+/// The packer that rounds ties to even takes rows for dense, whatever stride it is told.
+Floats random_lhs(const std::string& name, size_t m, size_t k, std::mt19937& random) {
+  return random_floats(m, k, random, rows_of(name).ties == Ties::even);
+}
+
 class KleidiaiLhsPackers : public testing::TestWithParam<Both<LhsPacker>> {};
 
 /// Rows of an operand packed part by part, as threads would do it.
@@ -79,17 +103,20 @@ std::vector<uint8_t> pack_lhs(const LhsPacker& packer, const Floats& lhs, const 
   for (size_t i = (lhs.m + rows_a_part - 1) / rows_a_part; i-- > 0;) {
     const size_t begin = i * rows_a_part;
     const auto* const rows = reinterpret_cast<const uint8_t*>(lhs.values.data());
+    const size_t offset = packer.takes_all ? 0 : packer.offset(begin, lhs.stride);
     packer.run(std::min(rows_a_part, lhs.m - begin), lhs.k, shape, begin,
-               reinterpret_cast<const float*>(rows + packer.offset(begin, lhs.stride)), lhs.stride,
+               reinterpret_cast<const float*>(rows + offset), lhs.stride,
                packed.data() + packer.packed_offset(begin, lhs.k, shape));
   }
   return packed;
 }
 
 /// Those of the kernels, and others that only plain C serves.
-std::vector<PanelShape> lhs_shapes() {
+std::vector<PanelShape> lhs_shapes(const std::string& name) {
+  if (rows_of(name).ties == Ties::even) return {{4, 16, 2, 0}};  // all that theirs takes
   std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}, {2, 32, 2, 0}};
   for (const Both<Matmul>& matmul : matmuls()) {
+    if (rows_of(matmul.name).blocks != rows_of(name).blocks) continue;
     all.push_back({matmul.theirs.mr, matmul.theirs.kr, matmul.theirs.sr, 0});
   }
   return all;
@@ -99,9 +126,11 @@ TEST_P(KleidiaiLhsPackers, WriteTheSameBytes) {
   const auto& [name, theirs, ours] = GetParam();
   std::mt19937 random(1);
   size_t bytes = 0;
-  for (const PanelShape& shape : lhs_shapes()) {
+  for (PanelShape shape : lhs_shapes(name)) {
     for (int i = 0; i < cases; ++i) {
-      const Floats lhs = random_floats(up_to(20, random), up_to(150, random), random);
+      const Depth depth = random_depth_of_rows(name, random);
+      shape.bl = depth.bl;
+      const Floats lhs = random_lhs(name, up_to(20, random), depth.k, random);
       ASSERT_EQ(ours.step(shape.panel), theirs.step(shape.panel));
       ASSERT_EQ(ours.packed_size(lhs.m, lhs.k, shape), theirs.packed_size(lhs.m, lhs.k, shape));
       const size_t part = i % 3 == 0 ? lhs.m : up_to(3, random) * ours.step(shape.panel);
@@ -120,8 +149,11 @@ TEST_P(KleidiaiLhsPackers, RowsInsidePanels) {
   const auto& [name, theirs, ours] = GetParam();
   std::mt19937 random(2);
   for (int i = 0; i < cases; ++i) {
-    const PanelShape shape = i % 4 == 0 ? PanelShape{5, 32, 2, 0} : PanelShape{4, 16, 2, 0};
-    const Floats lhs = random_floats(5 + random() % 9, up_to(80, random), random);
+    const bool other = i % 4 == 0 && rows_of(name).ties == Ties::away;
+    PanelShape shape = other ? PanelShape{5, 32, 2, 0} : PanelShape{4, 16, 2, 0};
+    const Depth depth = random_depth_of_rows(name, random);
+    shape.bl = depth.bl;
+    const Floats lhs = random_lhs(name, 5 + random() % 9, depth.k, random);
     const std::vector<uint8_t> right = pack_lhs(theirs, lhs, shape, lhs.m);
     ASSERT_EQ(pack_lhs(ours, lhs, shape, up_to(3, random)), right) << lhs.m << " x " << lhs.k;
   }
@@ -130,7 +162,7 @@ TEST_P(KleidiaiLhsPackers, RowsInsidePanels) {
 TEST_P(KleidiaiLhsPackers, NoRows) {
   const LhsPacker& ours = GetParam().ours;
   uint8_t packed = unwritten;
-  ours.run(0, 64, {4, 16, 2, 0}, 0, nullptr, 256, &packed);
+  ours.run(0, 64, {4, 16, 2, 32}, 0, nullptr, 256, &packed);
   EXPECT_EQ(packed, unwritten);
 }
 
@@ -144,14 +176,16 @@ class KleidiaiRhsPackers : public testing::TestWithParam<Both<RhsPacker>> {};
 std::vector<PanelShape> rhs_shapes(const std::string& name) {
   const WeightsKind kind = kind_of(name);
   std::vector<PanelShape> all;
-  if (kind.nibbles) {
+  if (kind.rows) {
+    all = {{16, 8, 2, 0}, {5, 16, 2, 0}, {3, 4, 2, 0}};  // theirs takes no kr above 16
+  } else if (kind.nibbles) {
     all = {{16, 8, 2, 0}, {12, 16, 2, 0}, {32, 32, 2, 0}, {4, 32, 2, 0}};
   } else {
     all = {{16, 4, 1, 0}, {12, 8, 1, 0}};
   }
   for (const Both<Matmul>& matmul : matmuls()) {
     const WeightsKind its = kind_of(matmul.name);
-    if (its.nibbles != kind.nibbles || its.blocks != kind.blocks) continue;
+    if (its.nibbles != kind.nibbles || its.blocks != kind.blocks || its.rows != kind.rows) continue;
     all.push_back({matmul.theirs.nr, matmul.theirs.kr, matmul.theirs.sr, 0});
   }
   return all;
@@ -166,8 +200,11 @@ void expect_same_weights(const std::vector<uint8_t>& ours, const std::vector<uin
   const size_t sums = panel - 8 * shape.panel;  // with blocks: sums, then biases
   for (size_t i = 0; i < ours.size(); i += 4) {
     const size_t at = i % panel;
-    if (std::equal(&ours[i], &ours[i] + 4, &theirs[i])) continue;
-    const bool may_differ = weights.kind.blocks && at >= sums && at < sums + 4 * shape.panel;
+    const auto here = static_cast<std::ptrdiff_t>(i);
+    const auto end = static_cast<std::ptrdiff_t>(std::min(i + 4, ours.size()));
+    if (std::equal(ours.begin() + here, ours.begin() + end, theirs.begin() + here)) continue;
+    const bool may_differ =
+        weights.kind.blocks && !weights.kind.rows && at >= sums && at < sums + 4 * shape.panel;
     ASSERT_TRUE(may_differ) << "byte " << at << " of " << panel << " of a panel";
     float mine = 0;
     float other = 0;
@@ -190,7 +227,7 @@ TEST_P(KleidiaiRhsPackers, WriteTheSameBytes) {
   for (PanelShape shape : rhs_shapes(name)) {
     for (int i = 0; i < cases; ++i) {
       const WeightsKind kind = kind_of(name);
-      const Depth depth = random_depth(kind.blocks, random);
+      const Depth depth = random_depth(kind.blocks, false, random);
       shape.bl = depth.bl;
       const size_t n = up_to(3 * shape.panel + 1, random);
       const ClientWeights weights = random_weights(kind, n, depth.k, depth.bl, random);
@@ -225,9 +262,16 @@ struct Product {
   float min = 0, max = 0;
 };
 
-Product random_product(const Matmul& kernel, std::mt19937& random) {
+/// With weights in rows most of theirs for one row refuse more; ours take them.
+bool takes_one_row(const std::string& name) {
+  return kind_of(name).rows &&
+         (name.ends_with("_1x4_neon_dotprod") || name.ends_with("_1x8_sve_dotprod"));
+}
+
+/// `one_row`: is all that theirs takes.
+Product random_product(const Matmul& kernel, bool one_row, std::mt19937& random) {
   Product it;
-  it.m = up_to(2 * kernel.m_step + 6, random);
+  it.m = one_row ? 1 : up_to(2 * kernel.m_step + 6, random);
   it.n = up_to(3 * kernel.n_step + 6, random);
   it.m0 = random() % ((it.m + kernel.m_step - 1) / kernel.m_step) * kernel.m_step;
   it.n0 = random() % ((it.n + kernel.n_step - 1) / kernel.n_step) * kernel.n_step;
@@ -273,11 +317,12 @@ TEST_P(KleidiaiMatmuls, NumbersAreTheSame) {
 
 /// Each output of the part against exact sums, of both libraries, and nothing else written.
 void compare_products(const Matmul& kernel, const Product& it, const Floats& lhs,
-                      const ClientWeights& weights, const std::vector<float>& ours,
-                      const std::vector<float>& theirs, double& worst) {
+                      const RowsKind& rows, const ClientWeights& weights,
+                      const std::vector<float>& ours, const std::vector<float>& theirs,
+                      double& worst) {
   const size_t width = it.stride / kernel.dst_bytes;
   for (size_t i = 0; i < it.m; ++i) {
-    const QuantizedRow row = quantize_row_qai8dx(lhs.row(i), lhs.k, Ties::away);
+    const std::vector<QuantizedRow> row = quantized(lhs.row(i), lhs.k, weights.bl, rows);
     for (size_t j = 0; j < width; ++j) {
       const float mine = ours[i * width + j];
       const float other = theirs[i * width + j];
@@ -307,8 +352,8 @@ TEST_P(KleidiaiMatmuls, ProductsAreTheSame) {
   std::mt19937 random(4);
   double worst = 0;
   for (int i = 0; i < cases; ++i) {
-    const Depth depth = random_depth(kind_of(name).blocks, random);
-    const Product it = random_product(theirs, random);
+    const Depth depth = random_depth(kind_of(name).blocks, kind_of(name).rows, random);
+    const Product it = random_product(theirs, takes_one_row(name), random);
     const PanelShape lhs_shape = {theirs.mr, theirs.kr, theirs.sr, depth.bl};
     const PanelShape rhs_shape = {theirs.nr, theirs.kr, theirs.sr, depth.bl};
     const Floats lhs = random_floats(it.m, depth.k, random);
@@ -321,11 +366,12 @@ TEST_P(KleidiaiMatmuls, ProductsAreTheSame) {
     // Each multiplies what the other one's library has packed.
     const auto their_rhs = pack_rhs(rhs_packer_for(name, false), weights, rhs_shape);
     const auto our_rhs = pack_rhs(rhs_packer_for(name, true), weights, rhs_shape);
-    const auto their_lhs = pack_lhs(their_lhs_packer(), lhs, lhs_shape, lhs.m);
-    const auto our_lhs = pack_lhs(lhs_packers().front().ours, lhs, lhs_shape, lhs.m);
+    const auto their_lhs = pack_lhs(lhs_packer_for(name).theirs, lhs, lhs_shape, lhs.m);
+    const auto our_lhs = pack_lhs(lhs_packer_for(name).ours, lhs, lhs_shape, lhs.m);
     SCOPED_TRACE(testing::Message() << it.m << " x " << it.n << " x " << depth.k << ", blocks of "
                                     << depth.bl << ", from " << it.m0 << ", " << it.n0);
-    compare_products(theirs, it, lhs, weights, multiply(ours, it, weights, their_lhs, their_rhs),
+    compare_products(theirs, it, lhs, rows_of(name), weights,
+                     multiply(ours, it, weights, their_lhs, their_rhs),
                      multiply(theirs, it, weights, our_lhs, our_rhs), worst);
     if (HasFatalFailure()) return;
   }

@@ -40,11 +40,30 @@ float f32_of(uint16_t bf16) {
 
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  return {has("qsi4c"), has("c32p"), has("_kxn_")};
+  const bool rows = has("qsi8d32p") || has("s16s0");
+  return {has("qsi4c"), has("c32p"), has("_kxn_"), rows};
 }
 
-Floats random_floats(size_t m, size_t k, std::mt19937& random) {
-  Floats out{m, k, 4 * (k + random() % 5), {}};
+bool operator==(const WeightsKind& a, const WeightsKind& b) {
+  return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn && a.rows == b.rows;
+}
+
+RowsKind rows_of(const std::string& name) {
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  return {has("qsi8d32p"), has("4x8sb") ? Ties::even : Ties::away};
+}
+
+std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const RowsKind& kind) {
+  if (!kind.blocks) return {quantize_row_qai8dx(row, k, kind.ties)};
+  std::vector<QuantizedRow> blocks;
+  for (size_t i = 0; i < k; i += bl) {
+    blocks.push_back(quantize_block_qsi8d32(row + i, bl, {kind.ties, true}));
+  }
+  return blocks;
+}
+
+Floats random_floats(size_t m, size_t k, std::mt19937& random, bool dense) {
+  Floats out{m, k, 4 * (k + (dense ? 0 : random() % 5)), {}};
   out.values.resize(m * out.stride / 4 + 1);
   for (float& value : out.values) value = between(-3, 5, random);
   for (size_t i = 0; i < m; ++i) {
@@ -63,6 +82,11 @@ Floats random_floats(size_t m, size_t k, std::mt19937& random) {
 }
 
 int ClientWeights::code(size_t column, size_t depth) const {
+  if (kind.rows) {
+    const uint8_t* const block = rows.data() + column * stride + depth / bl * (2 + bl / 2) + 2;
+    const size_t in_block = depth % bl;
+    return (block[in_block % (bl / 2)] >> (in_block / (bl / 2) * 4) & 15) - 8;
+  }
   const size_t row = kind.kxn ? depth : column;
   const size_t at = kind.kxn ? column : depth;
   if (!kind.nibbles) return static_cast<int8_t>(codes[row * stride + at]);
@@ -81,15 +105,37 @@ RhsSource ClientWeights::from(size_t column) const {
   source.stride = stride;
   source.bias = bias.empty() ? nullptr : bias.data() + column;
   source.scales = scales.data() + column;
+  if (kind.rows) source.codes = rows.data() + column * stride;
   if (kind.blocks) source.scales = bf16_scales.data() + column * scale_stride / 2;
   source.scale_stride = scale_stride;
   source.unsigned_codes = unsigned_codes;
   return source;
 }
 
+/// Rows of blocks have no bias.
+static ClientWeights random_rows(WeightsKind kind, size_t n, size_t k, size_t bl,
+                                 std::mt19937& random) {
+  ClientWeights out;
+  out.kind = kind;
+  out.n = n;
+  out.k = k;
+  out.bl = bl;
+  out.unsigned_codes = true;
+  out.stride = k / bl * (2 + bl / 2);
+  out.rows.resize(n * out.stride);
+  for (uint8_t& byte : out.rows) byte = static_cast<uint8_t>(random());
+  for (size_t i = 0; i < n * out.blocks(); ++i) {
+    const uint16_t scale = f16_from(std::ldexp(between(-1, 1, random), -6));
+    std::memcpy(out.rows.data() + i * (2 + bl / 2), &scale, sizeof scale);
+    out.scales.push_back(f32_from(scale));
+  }
+  return out;
+}
+
 ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
                              std::mt19937& random) {
-  ClientWeights out{kind, n, k, bl, kind.blocks || random() % 2 == 0, 0, {}, {}, {}, 0, {}};
+  if (kind.rows) return random_rows(kind, n, k, bl, random);
+  ClientWeights out{kind, n, k, bl, kind.blocks || random() % 2 == 0, 0, {}, {}, {}, 0, {}, {}};
   const size_t values = kind.kxn ? n : k;
   // Without blocks a packer takes the row that its numbers make.
   out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);
@@ -110,15 +156,18 @@ ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
   return out;
 }
 
-ExactOutput exact_output(const QuantizedRow& row, const ClientWeights& weights, size_t column) {
+ExactOutput exact_output(const std::vector<QuantizedRow>& rows, const ClientWeights& weights,
+                         size_t column) {
   const size_t length = weights.bl == 0 ? weights.k : weights.bl;
   double value = 0;
   double parts = 0;  // sizes of what floats are added of
   for (size_t b = 0; b < weights.blocks(); ++b) {
+    const QuantizedRow& row = rows[rows.size() == 1 ? 0 : b];
+    const size_t skipped = rows.size() == 1 ? 0 : b * length;
     int64_t products = 0;
     int64_t codes = 0;
     for (size_t k = b * length; k < (b + 1) * length; ++k) {
-      products += int64_t{row.codes[k]} * weights.code(column, k);
+      products += int64_t{row.codes[k - skipped]} * weights.code(column, k);
       codes += weights.code(column, k);
     }
     const double scale = double{weights.scale(column, b * length)} * double{row.scale};

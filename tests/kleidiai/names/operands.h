@@ -15,8 +15,17 @@ namespace tw::test {
 /// What a micro-kernel's name says of its weights: "qsi4cxp", "nxk".
 struct WeightsKind {
   bool nibbles = true, blocks = false, kxn = false;
+  bool rows = false;  ///< blocks that begin with their scale, of f16; for activations in blocks
 };
 WeightsKind kind_of(const std::string& name);
+bool operator==(const WeightsKind& a, const WeightsKind& b);
+
+/// How a name's packer rounds activations, or its kernel's does.
+struct RowsKind {
+  bool blocks = false;
+  Ties ties = Ties::away;
+};
+RowsKind rows_of(const std::string& name);
 
 /// Cut off.
 uint16_t bf16_of(float value);
@@ -31,7 +40,7 @@ struct Floats {
   std::vector<float> values;
   [[nodiscard]] const float* row(size_t i) const { return values.data() + i * stride / 4; }
 };
-Floats random_floats(size_t m, size_t k, std::mt19937& random);
+Floats random_floats(size_t m, size_t k, std::mt19937& random, bool dense = false);
 
 struct ClientWeights {
   WeightsKind kind;
@@ -42,6 +51,7 @@ struct ClientWeights {
   std::vector<float> scales, bias;  ///< [n][blocks]; no bias: empty
   size_t scale_stride = 0;
   std::vector<uint16_t> bf16_scales;  ///< of blocks, with that stride
+  std::vector<uint8_t> rows;          ///< instead of all these: blocks behind their scales
 
   [[nodiscard]] int code(size_t column, size_t depth) const;
   [[nodiscard]] float scale(size_t column, size_t depth) const;
@@ -55,6 +65,10 @@ ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl, st
 struct ExactOutput {
   double value = 0, bound = 0;
 };
-ExactOutput exact_output(const QuantizedRow& row, const ClientWeights& weights, size_t column);
+/// `row`: as a whole, or in as many blocks as the weights have.
+ExactOutput exact_output(const std::vector<QuantizedRow>& row, const ClientWeights& weights,
+                         size_t column);
+/// A row as a client's packer quantizes it.
+std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const RowsKind& kind);
 
 }  // namespace tw::test
