@@ -143,9 +143,13 @@ void pack_depthwise(const WeightSource& source, const tw_depthwise_plan& plan, W
     from.stride *= 2;
     from.data_bytes *= 2;
   }
+  const PackedShape shape = {source.scheme->depthwise, source.n, source.k,
+                             *tw_depthwise_chosen(&plan)->kernel.rhs};
   made.bytes = tw_depthwise_weight_bytes(&plan);
-  made.packed = aligned_memory(made.bytes);
-  tilewright::check(tw_depthwise_pack(&plan, &from, made.packed.get(), made.bytes));
+  made.packed = packed_memory(
+      shape, from, {static_cast<int>(source.threads)}, made.bytes, [&](uint8_t* packed) {
+        tilewright::check(tw_depthwise_pack(&plan, &from, packed, made.bytes));
+      });
 }
 
 void make(const WeightSource& source, Weights& made) {
