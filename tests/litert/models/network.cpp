@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "reference/half_reference.h"
-
 namespace tw::litert {
 
 namespace {
@@ -18,16 +16,9 @@ Stage stage_of(const LayerKind& kind, const ImageShape& shape, bool is_depthwise
   Stage stage{random_layer(kind, shape.outputs, static_cast<size_t>(k), random), shape,
               is_depthwise};
   Layer& layer = stage.layer;
-  const auto size = static_cast<float>(std::sqrt(k));
   layer.input_scale = layer.output_scale = kLargest / 255;
   layer.input_zero = layer.output_zero = -128;
-  for (float& scale : layer.scales) scale /= size;
-  if (layer.scales.empty()) {
-    for (double& weight : layer.weights) {
-      const float small = static_cast<float>(weight) / size;
-      weight = kind.weights == type_f16 ? test::half_value(test::half_bits(small)) : small;
-    }
-  }
+  shrink_weights(layer, std::sqrt(static_cast<float>(k)));
   return stage;
 }
 
