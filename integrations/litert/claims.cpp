@@ -218,13 +218,17 @@ Operation depthwise(const Graph& graph, const Node& node, WeightSource source) {
                 options.dilation_width, options.dilation_height});
   const Tensor& weights = constant_weights(graph, input_of(node, 1));
   require(extent(weights, 0) == 1, "weights that are several images");
-  require(options.dilation_width == 1 && options.dilation_height == 1, "taps that are apart");
   require(options.stride_width == options.stride_height, "two strides");
+  require(
+      options.stride_width == 1 || (options.dilation_width == 1 && options.dilation_height == 1),
+      "taps that are apart, and windows that are");
   source.order = TW_KXN;
   take_operands(graph, node, {3}, operation, source);
   require(operation.scheme->depthwise != nullptr, "types that we have no depthwise kernels for");
   const Tensor& input = graph.tensor(operation.input);
-  require(rank(input) == 4 && extent(input, 3) == source.n, "several outputs of a channel");
+  require(rank(input) == 4 && extent(input, 3) != 0 && source.n % extent(input, 3) == 0,
+          "other than as many outputs of each channel");
+  operation.outputs_of_channel = source.n / extent(input, 3);
   source.depthwise =
       Taps{extent(weights, 1), extent(weights, 2), static_cast<size_t>(options.stride_height)};
   pack_weights(graph, operation, source);

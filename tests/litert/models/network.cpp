@@ -37,7 +37,8 @@ Model stage_model(const Stage& stage) {
 std::vector<double> exact_stage(const Stage& stage, const std::vector<double>& values) {
   const double padding = stage.layer.kind.input == type_i8 ? stage.layer.input_zero : 0;
   const std::vector<double> rows = pixel_rows(stage.shape, values, padding);
-  return stage.is_depthwise ? exact_channels(stage.layer, rows) : exact_products(stage.layer, rows);
+  return stage.is_depthwise ? exact_channels(stage.layer, stage.shape, rows)
+                            : exact_products(stage.layer, rows);
 }
 
 /// The average of all pixels of each channel.
