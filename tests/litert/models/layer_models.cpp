@@ -63,21 +63,25 @@ ModelTensor matrix_tensor(const Layer& layer, const BatchShape& shape) {
   return made;
 }
 
+int32_t dilation_across(const ImageShape& shape) {
+  return shape.other_dilation != 0 ? shape.other_dilation : shape.dilation;
+}
+
 /// As the format defines paddings: outputs, and pixels in front of the first.
 struct Along {
   int32_t outputs, before;
 };
-Along along(const ImageShape& shape, int32_t input, int32_t kernel) {
-  const int32_t reach = (kernel - 1) * shape.dilation + 1;
+Along along(const ImageShape& shape, int32_t input, int32_t kernel, int32_t dilation) {
+  const int32_t reach = (kernel - 1) * dilation + 1;
   if (shape.padding == padding_valid) return {(input - reach + shape.stride) / shape.stride, 0};
   const int32_t outputs = (input + shape.stride - 1) / shape.stride;
   return {outputs, std::max(0, (outputs - 1) * shape.stride + reach - input) / 2};
 }
 Along down(const ImageShape& shape) {
-  return along(shape, shape.image.height, shape.kernel_height);
+  return along(shape, shape.image.height, shape.kernel_height, shape.dilation);
 }
 Along across(const ImageShape& shape) {
-  return along(shape, shape.image.width, shape.kernel_width);
+  return along(shape, shape.image.width, shape.kernel_width, dilation_across(shape));
 }
 
 /// Of a transposed convolution: outputs, and what is cut off in front of them.
@@ -126,9 +130,10 @@ Model convolution_model(const Layer& layer, const ImageShape& shape) {
       layer, {image.count, image.height, image.width, image.channels},
       {shape.kernel_height, shape.kernel_width, image.channels},
       {image.count, down(shape).outputs, across(shape).outputs, static_cast<int32_t>(layer.n)});
-  model.nodes.push_back(convolution_node(operands(layer), 3,
-                                         {shape.padding, shape.stride, shape.stride,
-                                          layer.kind.activation, shape.dilation, shape.dilation}));
+  model.nodes.push_back(
+      convolution_node(operands(layer), 3,
+                       {shape.padding, shape.stride, shape.stride, layer.kind.activation,
+                        dilation_across(shape), shape.dilation}));
   return model;
 }
 
@@ -147,7 +152,7 @@ Model depthwise_model(const Layer& layer, const ImageShape& shape) {
   model.nodes.push_back(depthwise_node(
       operands(layer), 3,
       {shape.padding, shape.stride, shape.stride, static_cast<int32_t>(layer.n) / image.channels,
-       layer.kind.activation, shape.dilation, shape.dilation}));
+       layer.kind.activation, dilation_across(shape), shape.dilation}));
   return model;
 }
 
@@ -242,7 +247,7 @@ std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double
       const int32_t x = out % columns.outputs * shape.stride - columns.before;
       for (int32_t tap = 0; tap < shape.kernel_height * shape.kernel_width; ++tap) {
         append_pixel(i, y + tap / shape.kernel_width * shape.dilation,
-                     x + tap % shape.kernel_width * shape.dilation);
+                     x + tap % shape.kernel_width * dilation_across(shape));
       }
     }
   }

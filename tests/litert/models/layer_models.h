@@ -35,6 +35,7 @@ struct ImageShape {
   size_t outputs;
   PaddingType padding = padding_same;
   int32_t stride = 1, dilation = 1;
+  int32_t other_dilation = 0;  ///< that of columns; 0: as that of lines
 };
 Model convolution_model(const Layer& layer, const ImageShape& shape);
 /// Of `outputs` with a row of taps each, as many for each channel.
