@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "integrations/common/slices.h"
@@ -10,6 +11,7 @@
 namespace tw {
 
 struct FreeMemory {
+  size_t pages = 0;  ///< bytes that allocate_pages() gave; 0: the heap's
   void operator()(uint8_t* memory) const;
 };
 using AlignedMemory = std::unique_ptr<uint8_t, FreeMemory>;
@@ -29,6 +31,18 @@ struct PackedWeights {
   size_t bytes = 0;
   size_t n = 0, k = 0;
 };
+
+/// What weights are packed for.
+struct PackedShape {
+  const char* family;
+  size_t n, k;
+  const tw_layout& layout;
+};
+/// What `pack` makes of the source in so many bytes, kept in a file where TILEWRIGHT_CACHE names a
+/// folder. Throws what `pack` does, or std::bad_alloc.
+AlignedMemory packed_memory(const PackedShape& shape, const tw_rhs_source& source,
+                            const Threads& threads, size_t bytes,
+                            const std::function<void(uint8_t*)>& pack);
 
 /// Of the plan that is there already. Throws tilewright::Error or std::bad_alloc.
 void pack_weights(const tw_rhs_source& source, const Threads& threads, PackedWeights& weights);

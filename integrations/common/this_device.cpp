@@ -14,4 +14,9 @@ const tw_device& this_device() {
   return device;
 }
 
+size_t vector_bytes_of(const tw_layout& layout) {
+  const tw_device& device = this_device();
+  return layout.streaming != 0 ? device.streaming_vector_bytes : device.vector_bytes;
+}
+
 }  // namespace tw

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "integrations/common/cache.h"
 #include "integrations/common/message.h"
-#include "integrations/ggml/cache.h"
+#include "integrations/common/pages.h"
 #include "integrations/ggml/mapped.h"
-#include "integrations/ggml/pages.h"
+#include "integrations/ggml/team.h"
 
 namespace tw::ggml {
 
@@ -83,30 +84,27 @@ void pack(const Tensor& tensor, const void* data, size_t offset, size_t size) {
   });
 }
 
-Hash hash_source(const Tensor& tensor, const void* data, size_t size) {
+Hash hash_source(const Tensor& tensor, const void* data, size_t size, const Threads& threads) {
   std::vector<Hash> pieces;
   for_pieces(packing_in(&tensor), data, size, [&](const uint8_t* source, size_t, size_t bytes) {
-    pieces.push_back(hash_of(source, bytes));
+    pieces.push_back(hash_of(source, bytes, threads));
   });
-  return hash_of(pieces.data(), pieces.size() * sizeof pieces[0]);
-}
-
-/// From the file that has them, which is written if there is none.
-void set_from_cache(const Tensor& tensor, const void* data, size_t size) {
-  const Hash source = hash_source(tensor, data, size);
-  const CacheFile file(cache, packing_in(&tensor), matrices_of(tensor), source);
-  const bool is_there = file.map_over(tensor.data);
-  if (!is_there) {
-    pack(tensor, data, 0, size);
-    file.keep(tensor.data);
-  }
-  if (is_set("TILEWRIGHT_LOG", "1")) {
-    message("{}: {}", tensor.name, is_there ? "mapped from the cache" : "packed for the cache");
-  }
+  return hash_of(pieces.data(), pieces.size() * sizeof pieces[0], threads);
 }
 
 size_t packed_bytes(const Tensor& tensor, const Packing& packing) {
   return packing.bytes * matrices_of(tensor);
+}
+
+/// From the file that has them, which is written if there is none.
+void set_from_cache(const Tensor& tensor, const void* data, size_t size) {
+  const Packing& packing = packing_in(&tensor);
+  const Threads threads = {default_threads(), run_team};
+  const CacheKey key = {
+      fmt::format("{}-{}x{}x{}", packing.type->name, packing.n, packing.k, matrices_of(tensor)),
+      *tw_plan_rhs_layout(packing.plan.get()), hash_source(tensor, data, size, threads)};
+  const CacheFile file(cache, key, packed_bytes(tensor, packing), threads);
+  file.fill(tensor.name, tensor.data, [&] { pack(tensor, data, 0, size); });
 }
 
 void set_tensor(Buffer*, Tensor* tensor, const void* data, size_t offset, size_t size) {

@@ -71,9 +71,7 @@ bool make_plan(Packing& packing) {
 
 void set_sizes(Packing& packing) {
   const tw_layout& layout = *tw_plan_rhs_layout(packing.plan.get());
-  const tw_device& device = this_device();
-  packing.vector_bytes =
-      layout.streaming != 0 ? device.streaming_vector_bytes : device.vector_bytes;
+  packing.vector_bytes = vector_bytes_of(layout);
   packing.panel = layout.panel + layout.panel_scalable * (packing.vector_bytes / 16);
   const size_t bytes = tw_rhs_bytes(packing.plan.get());
   packing.panel_bytes = bytes / ((packing.n + packing.panel - 1) / packing.panel);

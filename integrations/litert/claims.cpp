@@ -30,6 +30,7 @@ struct Graph {
   Context& context;
   std::vector<KnownNode> nodes;
   std::map<int32_t, Halves> halves;  ///< by the tensor that becomes their floats
+  std::set<int32_t> outputs;         ///< of the model
 
   [[nodiscard]] const Tensor& tensor(int32_t index) const { return context.tensors[index]; }
 };
@@ -38,10 +39,24 @@ int32_t input_of(const Node& node, int32_t i) {
   return i < node.inputs->size ? node.inputs->data[i] : no_tensor;
 }
 
+/// The host does not tell them: they are what a part that has all nodes would make for others.
+std::set<int32_t> model_outputs(Context& context, const Ints& plan) {
+  Partition* parts = nullptr;
+  int32_t count = 0;
+  if (context.preview(&context, &plan, &parts, &count) != ok)
+    throw Refused("a graph without parts");
+  std::set<int32_t> outputs;
+  for (int32_t i = 0; i < count; ++i) {
+    const Ints& its = *parts[i].outputs;
+    outputs.insert(its.data, its.data + its.size);
+  }
+  return outputs;
+}
+
 Graph read_graph(Context& context) {
-  Graph graph{context, {}, {}};
   Ints* plan = nullptr;
   if (context.execution_plan(&context, &plan) != ok) throw Refused("a graph without a plan");
+  Graph graph{context, {}, {}, model_outputs(context, *plan)};
   for (int32_t i = 0; i < plan->size; ++i) {
     Node* node = nullptr;
     Registration* registration = nullptr;
@@ -203,13 +218,17 @@ Operation depthwise(const Graph& graph, const Node& node, WeightSource source) {
                 options.dilation_width, options.dilation_height});
   const Tensor& weights = constant_weights(graph, input_of(node, 1));
   require(extent(weights, 0) == 1, "weights that are several images");
-  require(options.dilation_width == 1 && options.dilation_height == 1, "taps that are apart");
   require(options.stride_width == options.stride_height, "two strides");
+  require(
+      options.stride_width == 1 || (options.dilation_width == 1 && options.dilation_height == 1),
+      "taps that are apart, and windows that are");
   source.order = TW_KXN;
   take_operands(graph, node, {3}, operation, source);
   require(operation.scheme->depthwise != nullptr, "types that we have no depthwise kernels for");
   const Tensor& input = graph.tensor(operation.input);
-  require(rank(input) == 4 && extent(input, 3) == source.n, "several outputs of a channel");
+  require(rank(input) == 4 && extent(input, 3) != 0 && source.n % extent(input, 3) == 0,
+          "other than as many outputs of each channel");
+  operation.outputs_of_channel = source.n / extent(input, 3);
   source.depthwise =
       Taps{extent(weights, 1), extent(weights, 2), static_cast<size_t>(options.stride_height)};
   pack_weights(graph, operation, source);
@@ -304,9 +323,9 @@ bool claim(const Graph& graph, const KnownNode& known, int threads, Claims& clai
   return claims.operations.contains(known.index);
 }
 
-/// Tensors whose values somebody needs, as we leave some nodes to the host.
+/// Tensors whose values somebody needs: the model's user, or a node.
 std::set<int32_t> read_tensors(const Graph& graph, const Claims& claims) {
-  std::set<int32_t> read;
+  std::set<int32_t> read = graph.outputs;
   for (const KnownNode& known : graph.nodes) {
     const auto ours = claims.operations.find(known.index);
     if (ours == claims.operations.end()) {

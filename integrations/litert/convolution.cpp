@@ -96,8 +96,8 @@ bool is_plain(const Window& window) {
 std::vector<int32_t> convolved_shape(const Operation& operation, const Tensor& input) {
   const Window& window = *operation.window;
   const bool by_channels = operation.weights->depthwise != nullptr;
-  const size_t channels =
-      by_channels ? operation.weights->n : operation.weights->k / (window.height * window.width);
+  const size_t channels = by_channels ? operation.weights->n / operation.outputs_of_channel
+                                      : operation.weights->k / (window.height * window.width);
   if (rank(input) != 4 || extent(input, 3) != channels)
     throw Refused("an input that is no images of as many channels as the weights");
   return {input.dims->data[0], static_cast<int32_t>(lines_of(window, input).outputs),

@@ -13,8 +13,9 @@ struct FreeDepthwisePlan {
 };
 using DepthwisePlan = std::unique_ptr<tw_depthwise_plan, FreeDepthwisePlan>;
 
-/// Throws tilewright::Error. `kernel`: that one only; null: the best.
-DepthwisePlan depthwise_plan(const char* family, size_t channels, const tw_convolution& convolution,
+/// Of one line of outputs, for whose window there are so many pixels in each line. Weights are
+/// packed alike for any. Throws tilewright::Error. `kernel`: that one only; null: the best.
+DepthwisePlan depthwise_plan(const Scheme& scheme, size_t channels, const Taps& taps, size_t pixels,
                              const char* kernel = nullptr);
 
 /// `args` has everything but what hangs on the images' size, and the weights. Throws

@@ -118,6 +118,13 @@ struct Context {
   Status (*node_and_registration)(Context*, int32_t index, Node**, Registration**);
   Status (*replace_nodes)(Context*, Registration, const Ints* nodes, struct Delegate*);
   int32_t threads;  ///< -1: not set
+  void *external, *set_external;
+  bool allows_halves;
+  void* profiler;
+  void* memory[4];
+  void* resize_explicit;
+  /// The parts that these nodes would become; the host's until the next call.
+  Status (*preview)(Context*, const Ints* nodes, struct Partition** parts, int32_t* count);
   // More follows.
 };
 

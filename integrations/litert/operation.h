@@ -27,6 +27,7 @@ struct Operation {
   bool keeps_dimensions = false;
   size_t leading_ones = 0;  ///< dimensions that the output has in front of the input's
   std::optional<Window> window;
+  size_t outputs_of_channel = 1;  ///< of a depthwise convolution
   std::optional<TransposedWindow> transposed;
   std::vector<std::shared_ptr<const Weights>> parts;  ///< of a transposed convolution's weights
   std::shared_ptr<const Weights> weights;             ///< of all others

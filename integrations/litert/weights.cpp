@@ -123,17 +123,6 @@ void pack(const WeightSource& source, Weights& made) {
   pack_weights(from, {static_cast<int>(source.threads)}, made);
 }
 
-/// Of any image: what is packed is the same for all.
-DepthwisePlan make_depthwise_plan(const WeightSource& source) {
-  const Taps& taps = *source.depthwise;
-  auto image = tilewright::sized<tw_convolution>();
-  image.height = image.kernel_height = taps.height;
-  image.width = image.kernel_width = taps.width;
-  image.stride_height = image.stride_width = taps.stride;
-  image.pixel_bytes = source.n * (has_codes_out(*source.scheme) ? 1 : sizeof(float));
-  return depthwise_plan(source.scheme->depthwise, source.n, image);
-}
-
 void pack_depthwise(const WeightSource& source, const tw_depthwise_plan& plan, Weights& made) {
   tw_rhs_source from = rhs_source(source);
   std::vector<float> floats;
@@ -143,15 +132,20 @@ void pack_depthwise(const WeightSource& source, const tw_depthwise_plan& plan, W
     from.stride *= 2;
     from.data_bytes *= 2;
   }
+  const PackedShape shape = {source.scheme->depthwise, source.n, source.k,
+                             *tw_depthwise_chosen(&plan)->kernel.rhs};
   made.bytes = tw_depthwise_weight_bytes(&plan);
-  made.packed = aligned_memory(made.bytes);
-  tilewright::check(tw_depthwise_pack(&plan, &from, made.packed.get(), made.bytes));
+  made.packed = packed_memory(
+      shape, from, {static_cast<int>(source.threads)}, made.bytes, [&](uint8_t* packed) {
+        tilewright::check(tw_depthwise_pack(&plan, &from, packed, made.bytes));
+      });
 }
 
 void make(const WeightSource& source, Weights& made) {
   DepthwisePlan depthwise;
   if (source.depthwise) {
-    depthwise = make_depthwise_plan(source);
+    depthwise =
+        depthwise_plan(*source.scheme, source.n, *source.depthwise, source.depthwise->width);
     made.depthwise = tw_depthwise_chosen(depthwise.get());
   } else {
     made.plan = make_plan(source);

@@ -1,6 +1,4 @@
 // Packed weights kept in files: found again, and made again where they are not what they should be.
-#include "integrations/ggml/cache.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,43 +6,20 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "ggml/host.h"
 #include "ggml/loaded.h"
-#include "integrations/ggml/pages.h"
+#include "integrations/common/pages.h"
+#include "support/files.h"
 
 namespace tw::ggml {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-/// The file whose pages are at this address; empty: of none.
-std::string file_at(const void* address) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const auto at = reinterpret_cast<uintptr_t>(address);
-    const size_t dash = line.find('-');
-    if (at < std::stoull(line, nullptr, 16) ||
-        at >= std::stoull(line.substr(dash + 1), nullptr, 16))
-      continue;
-    const size_t path = line.find('/');
-    return path == std::string::npos ? "" : line.substr(path);
-  }
-  return "";
-}
+using test::file_at;
 
 class Cache : public testing::Test {
  protected:
@@ -96,7 +71,7 @@ TEST_F(Cache, SecondLoadMapsWhatTheFirstPacked) {
   const OwnTensor source = weights();
   EXPECT_EQ(load_quietly(source), "");
   ASSERT_EQ(kept().size(), 1U);
-  const std::string file = fs::canonical(kept()[0]).string(), bytes = read(file);
+  const std::string file = fs::canonical(kept()[0]).string(), bytes = test::read_file(file);
   EXPECT_EQ(file_at(loaded_->tensor.data), file) << "the first one's memory is the file's too";
   struct stat before = {}, after = {};
   stat(file.c_str(), &before);
@@ -104,7 +79,7 @@ TEST_F(Cache, SecondLoadMapsWhatTheFirstPacked) {
   EXPECT_EQ(file_at(loaded_->tensor.data), file);
   stat(file.c_str(), &after);
   EXPECT_EQ(before.st_ino, after.st_ino) << "written again";
-  EXPECT_EQ(read(file), bytes);
+  EXPECT_EQ(test::read_file(file), bytes);
 }
 
 TEST_F(Cache, OtherWeightsAreOtherFiles) {
@@ -121,7 +96,7 @@ TEST_F(Cache, WhatIsDamagedIsMadeAgainWithOneLine) {
   load_quietly(source);
   ASSERT_EQ(kept().size(), 1U);
   const fs::path file = kept()[0];
-  const std::string good = read(file);
+  const std::string good = test::read_file(file);
   const auto flipped = [&](size_t at) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
@@ -131,26 +106,26 @@ TEST_F(Cache, WhatIsDamagedIsMadeAgainWithOneLine) {
                                flipped(kHugePage + 5000),
                                flipped(0),
                                flipped(40),
-                               flipped(100),
+                               flipped(60),
                                good.substr(0, good.size() - 4096),
                                good.substr(0, 10),
                                "",
                                std::string(good.size(), 'x')};
   for (const std::string& bad : cases) {
     loaded_.reset();
-    write(file, bad);
+    test::write_file(file, bad);
     const std::string said = load_quietly(source);
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     EXPECT_NE(said.find(file.string()), std::string::npos) << said;
     EXPECT_NE(said.find("packed again"), std::string::npos) << said;
-    EXPECT_EQ(read(file), good);
+    EXPECT_EQ(test::read_file(file), good);
     EXPECT_EQ(load_quietly(source), "");
   }
   EXPECT_EQ(kept().size(), 1U);
 }
 
 TEST_F(Cache, WhereNothingCanBeWrittenWeightsArePacked) {
-  write(folder_ / "file", "");
+  test::write_file(folder_ / "file", "");
   start(folder_ / "file" / "folder");
   const std::string said = load_quietly(weights());
   EXPECT_NE(said.find("TILEWRIGHT_CACHE: cannot write " + (folder_ / "file").string()),
@@ -165,14 +140,14 @@ TEST_F(Cache, WritingToMappedWeightsLeavesTheFile) {
   OwnTensor source = weights();
   load_quietly(source);
   load_quietly(source);
-  const std::string good = read(kept()[0]);
+  const std::string good = test::read_file(kept()[0]);
   const BufferFunctions& functions = loaded_->buffer->functions;
   functions.memset_tensor(loaded_->buffer, &loaded_->tensor, 0x11, 1000, 3000);
   std::fill_n(source.bytes.begin() + 1000, 3000, uint8_t{0x11});
   EXPECT_EQ(bytes_of(*loaded_), source.bytes);
-  EXPECT_EQ(read(kept()[0]), good);
+  EXPECT_EQ(test::read_file(kept()[0]), good);
   functions.clear(loaded_->buffer, 0);
-  EXPECT_EQ(read(kept()[0]), good);
+  EXPECT_EQ(test::read_file(kept()[0]), good);
 }
 
 TEST_F(Cache, WeightsThatComeInPiecesAreNotKept) {

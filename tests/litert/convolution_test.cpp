@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(, Convolution,
                                          ImageShape{{2, 7, 9, 4}, 3, 3, 20, padding_same, 2},
                                          ImageShape{{1, 8, 8, 4}, 3, 3, 20, padding_same, 2},
                                          ImageShape{{1, 9, 7, 6}, 3, 2, 19, padding_valid},
-                                         ImageShape{{1, 11, 9, 3}, 3, 3, 16, padding_same, 1, 2},
+                                         ImageShape{{1, 11, 9, 3}, 3, 3, 16, padding_same, 1, 2, 3},
                                          ImageShape{{1, 9, 9, 8}, 1, 1, 40, padding_valid, 2},
                                          ImageShape{{3, 5, 6, 2}, 5, 5, 9, padding_valid}),
                          [](const auto& info) { return std::to_string(info.index); });

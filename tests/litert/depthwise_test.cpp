@@ -41,7 +41,7 @@ class Depthwise : public LitertTest, public testing::WithParamInterface<ImageSha
     const std::vector<double> rows = pixel_rows(shape, inputs, padding);
     for (size_t c = 0; c < layer.n; ++c) {
       SCOPED_TRACE(testing::Message() << "channel " << c);
-      expect_products(channel_of(layer, c), channel_rows(layer, rows, c),
+      expect_products(channel_of(layer, c), channel_rows(layer, shape, rows, c),
                       channel_bytes(ours.outputs, layer.n, bytes, c));
       if (HasFatalFailure()) return;
     }
@@ -69,7 +69,14 @@ INSTANTIATE_TEST_SUITE_P(, Depthwise,
                                          ImageShape{{2, 8, 8, 40}, 3, 3, 40, padding_same, 2},
                                          ImageShape{{1, 9, 12, 17}, 5, 5, 17},
                                          ImageShape{{3, 11, 9, 8}, 5, 5, 8, padding_valid, 2},
-                                         ImageShape{{1, 6, 3, 33}, 3, 3, 33, padding_valid}),
+                                         ImageShape{{1, 6, 3, 33}, 3, 3, 33, padding_valid},
+                                         ImageShape{{1, 9, 12, 17}, 3, 3, 17, padding_same, 1, 2},
+                                         ImageShape{{2, 10, 9, 5}, 3, 3, 5, padding_valid, 1, 3, 2},
+                                         ImageShape{{1, 13, 11, 8}, 5, 5, 8, padding_same, 1, 2},
+                                         ImageShape{{1, 3, 2, 20}, 3, 3, 20, padding_same, 1, 4},
+                                         ImageShape{{2, 8, 8, 5}, 3, 3, 10, padding_same, 2},
+                                         ImageShape{{1, 6, 7, 1}, 5, 5, 8},
+                                         ImageShape{{2, 7, 8, 3}, 3, 3, 12, padding_valid, 1, 2}),
                          [](const auto& info) { return std::to_string(info.index); });
 
 /// The same weights and kernel for images of another size.
@@ -86,7 +93,7 @@ TEST_F(LitertTest, DepthwiseOfImagesThatWereResized) {
   ASSERT_EQ(ours.status, 0) << ours.messages;
   const std::vector<double> rows = pixel_rows(shape, inputs, layer.input_zero);
   for (size_t c = 0; c < layer.n; ++c) {
-    expect_products(channel_of(layer, c), channel_rows(layer, rows, c),
+    expect_products(channel_of(layer, c), channel_rows(layer, shape, rows, c),
                     channel_bytes(ours.outputs, layer.n, 1, c));
   }
 }
@@ -105,7 +112,7 @@ TEST_F(LitertTest, DepthwiseThatIsLeftToTheRuntime) {
     EXPECT_EQ(ours.replaced, 0U);
     EXPECT_NE(ours.messages.find(because), std::string::npos) << ours.messages;
   };
-  expect_left({}, {{1, 9, 9, 4}, 3, 3, 4, padding_same, 1, 2}, "taps that are apart");
+  expect_left({}, {{1, 9, 9, 4}, 3, 3, 4, padding_same, 2, 2}, "taps that are apart, and windows");
   expect_left({}, {{1, 9, 9, 4}, 3, 4, 4}, "there are kernels of");
   expect_left({type_f32, type_i8}, {{1, 9, 9, 4}, 3, 3, 4}, "no depthwise kernels");
 }

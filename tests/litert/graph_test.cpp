@@ -1,7 +1,7 @@
 // Which nodes are ours, and what the delegate does in graphs of several.
 #include <cstring>
 
-#include "litert/models/layer.h"
+#include "litert/models/layer_models.h"
 #include "litert/runner.h"
 
 namespace tw::litert {
@@ -165,6 +165,41 @@ TEST_F(Graphs, HalvesThatOthersReadToo) {
   const std::vector<double> relu = values_of({ours.outputs.begin() + product, ours.outputs.end()});
   for (size_t i = 0; i < relu.size(); ++i) {
     ASSERT_EQ(relu[i], std::max(0.0, graph.layer.weights[i])) << i;
+  }
+}
+
+/// Of what this node made of two halves that go out of the model, weights and bias, too.
+void expect_floats_of_halves(const OneNode& graph, const Outcome& ours) {
+  const size_t product = kRows * kValues, weights = graph.layer.weights.size();
+  const std::vector<double> all = values_of(ours.outputs);
+  ASSERT_EQ(all.size(), product + weights + graph.layer.bias.size());
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(product),
+             end = begin + static_cast<std::ptrdiff_t>(weights);
+  EXPECT_EQ(std::vector<double>(begin, end), graph.layer.weights);
+  EXPECT_EQ(std::vector<double>(end, all.end()), graph.layer.bias);
+}
+
+/// Floats of halves that are outputs of the model are made as ever, whoever else reads them.
+TEST_F(Graphs, HalvesThatAreOutputsToo) {
+  OneNode graph({type_f32, type_f16});
+  graph.model = fully_connected_model(graph.layer, {{kRows, kValues}, kValues});
+  graph.model.outputs = {3, 1, 2};
+  for (const bool is_read_later : {false, true}) {
+    SCOPED_TRACE(is_read_later);
+    if (is_read_later) {  // a partition of ours has the constants, another one reads them
+      graph.model.tensors.push_back(input_tensor(graph.layer, {kRows, kValues}));
+      const auto between = static_cast<int32_t>(graph.model.tensors.size()) - 1;
+      graph.model.nodes.insert(graph.model.nodes.end() - 1, {builtin_relu, 1, {0}, {between}});
+      graph.model.nodes.back().inputs[0] = between;
+      for (double& value : graph.inputs) value = std::max(0.0, value);
+    }
+    const Outcome ours = run_model(graph.model, graph.input_bytes());
+    ASSERT_EQ(ours.status, 0) << ours.messages;
+    EXPECT_EQ(ours.replaced, 1U) << ours.messages;
+    expect_floats_of_halves(graph, ours);
+    const auto product = static_cast<std::ptrdiff_t>(kRows * kValues * sizeof(float));
+    expect_products(graph.layer, graph.inputs,
+                    {ours.outputs.begin(), ours.outputs.begin() + product});
   }
 }
 

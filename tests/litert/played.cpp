@@ -51,7 +51,8 @@ void LitertTest::SetUp() {}
 Outcome LitertTest::run_model(const Model& model, const std::vector<uint8_t>& inputs,
                               const RunOptions& options) {
   std::map<std::string, std::string> environment = options.environment;
-  environment.insert({{"TILEWRIGHT_LITERT_TEST", "1"}, {"TILEWRIGHT_LOG", "0"}});
+  environment.insert(
+      {{"TILEWRIGHT_LITERT_TEST", "1"}, {"TILEWRIGHT_LOG", "0"}, {"TILEWRIGHT_CACHE", ""}});
   for (const auto& [name, value] : environment) test::set_environment(name.c_str(), value.c_str());
   testing::internal::CaptureStderr();
   Outcome outcome;

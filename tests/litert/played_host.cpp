@@ -72,6 +72,17 @@ struct Callbacks {
     return ok;
   }
 
+  /// Only of all nodes, which are one part; without lists that nobody asks for.
+  static Status preview(Context* context, const Ints* nodes, Partition** parts, int32_t* count) {
+    PlayedHost& its = host(context);
+    if (nodes->size != its.plan_->size) return error;
+    its.preview_outputs_.reset(make_ints(its.ends_of(values(*nodes)).outputs));
+    its.preview_.outputs = its.preview_outputs_.get();
+    *parts = &its.preview_;
+    *count = 1;
+    return ok;
+  }
+
   /// Neighbors in the plan become one node.
   static Status replace(Context* context, Registration registration, const Ints* nodes,
                         Delegate* delegate) {
@@ -122,6 +133,7 @@ PlayedHost::PlayedHost(const Model& model, int threads)
   context_.report_error = Callbacks::report;
   context_.node_and_registration = Callbacks::node;
   context_.replace_nodes = Callbacks::replace;
+  context_.preview = Callbacks::preview;
 }
 
 PlayedHost::~PlayedHost() {
@@ -181,16 +193,21 @@ bool PlayedHost::is_read_elsewhere(int32_t tensor, const std::vector<int32_t>& n
   return false;
 }
 
+PlayedHost::Ends PlayedHost::ends_of(const std::vector<int32_t>& nodes) const {
+  Ends ends;
+  for (const int32_t index : nodes) {
+    const ModelNode& node = model_.nodes[static_cast<size_t>(index)];
+    ends.inputs.insert(ends.inputs.end(), node.inputs.begin(), node.inputs.end());
+    if (is_read_elsewhere(node.outputs[0], nodes)) ends.outputs.push_back(node.outputs[0]);
+  }
+  return ends;
+}
+
 void PlayedHost::add_part(const std::vector<int32_t>& nodes, const Registration& registration,
                           Delegate* delegate) {
   if (nodes.empty()) return;
-  std::vector<int32_t> inputs, outputs;
-  for (const int32_t index : nodes) {
-    const ModelNode& node = model_.nodes[static_cast<size_t>(index)];
-    inputs.insert(inputs.end(), node.inputs.begin(), node.inputs.end());
-    if (is_read_elsewhere(node.outputs[0], nodes)) outputs.push_back(node.outputs[0]);
-  }
-  const int32_t index = add_node(inputs, outputs);
+  const Ends ends = ends_of(nodes);
+  const int32_t index = add_node(ends.inputs, ends.outputs);
   Step& step = *nodes_.back();
   step.registration = registration;
   step.lists.push_back(make_ints(nodes));

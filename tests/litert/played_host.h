@@ -2,6 +2,7 @@
 // their own, neighbors that were replaced become one node, one operation of its own (RELU).
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,12 +39,19 @@ class PlayedHost {
     std::vector<Ints*> lists;  ///< that are this node's own
   };
   friend struct Callbacks;
+  struct Free {
+    void operator()(Ints* list) const { std::free(list); }
+  };
+  struct Ends {  ///< of a part
+    std::vector<int32_t> inputs, outputs;
+  };
 
   void set_tensor(size_t i);
   void add_to_plan(int32_t node);
   int32_t add_node(const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs);
   void add_part(const std::vector<int32_t>& nodes, const Registration& registration,
                 Delegate* delegate);
+  [[nodiscard]] Ends ends_of(const std::vector<int32_t>& nodes) const;
   [[nodiscard]] bool is_read_elsewhere(int32_t tensor, const std::vector<int32_t>& nodes) const;
   void allocate();
   Status run_own(const Step& step);
@@ -55,6 +63,8 @@ class PlayedHost {
   std::vector<std::vector<uint8_t>> memory_;
   std::vector<std::unique_ptr<Step>> nodes_;
   Ints* plan_ = nullptr;
+  Partition preview_ = {};
+  std::unique_ptr<Ints, Free> preview_outputs_;
   size_t replaced_ = 0;
   std::string messages_;
 };

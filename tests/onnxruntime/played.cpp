@@ -11,6 +11,9 @@ void OnnxTest::SetUp() {
 }
 
 Outcome OnnxTest::run(const std::vector<Case>& cases, const RunOptions& options) {
+  std::map<std::string, std::string> environment = options.environment;
+  environment.insert({"TILEWRIGHT_CACHE", ""});
+  for (const auto& [name, value] : environment) test::set_environment(name.c_str(), value.c_str());
   Outcome outcome;
   PlayedOptions played{{{"session.disable_prepacking", "1"}}, options.threads, options.callers};
   for (const auto& [key, value] : options.options) {

@@ -15,8 +15,8 @@ struct RunOptions {
   int threads = 1;                             ///< the session's
   std::map<std::string, std::string> options;  ///< the provider's
   int callers = 1;                             ///< at the same time
-  // Of a runtime only:
   std::map<std::string, std::string> environment;
+  // Of a runtime only:
   bool with_us = true, in_node = false;  ///< onnxruntime-node's library instead of Debian's
   std::string profile;                   ///< what its file begins with
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "llama.h"
+#include "support/count_of.h"
 #include "support/run_command.h"
 
 namespace tw::llama {
@@ -71,10 +72,7 @@ TEST_F(Lifetime, StartsShareACache) {
   for (const Finished& finished : at_once) expect_same(finished, theirs);
   const Finished again = ours(command, cache);
   expect_same(again, theirs);
-  size_t mapped = 0;
-  const std::string line = "mapped from the cache";
-  for (size_t at = again.messages.find(line); at != std::string::npos; ++mapped)
-    at = again.messages.find(line, at + 1);
+  const size_t mapped = count_of("mapped from the cache", again.messages);
   EXPECT_EQ(mapped, weights_on_our_kernels(again.messages)) << again.messages;
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(cache.at("TILEWRIGHT_CACHE"))) {

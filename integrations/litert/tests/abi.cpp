@@ -50,6 +50,7 @@ SAME_PLACE(Context, report_error, TfLiteContext, ReportError);
 SAME_PLACE(Context, node_and_registration, TfLiteContext, GetNodeAndRegistration);
 SAME_PLACE(Context, replace_nodes, TfLiteContext, ReplaceNodeSubsetsWithDelegateKernels);
 SAME_PLACE(Context, threads, TfLiteContext, recommended_num_threads);
+SAME_PLACE(Context, preview, TfLiteContext, PreviewDelegatePartitioning);
 
 static_assert(sizeof(Delegate) == sizeof(TfLiteDelegate));
 SAME_PLACE(Delegate, data, TfLiteDelegate, data_);

@@ -18,6 +18,7 @@
 
 #include "litert/models/layer_models.h"
 #include "litert/models/network.h"
+#include "litert/models/transformer.h"
 
 namespace tw::litert {
 namespace {
@@ -35,15 +36,20 @@ struct NetworkShape {
 struct NamedLayer {
   const char* name;
   LayerKind kind;
-  std::variant<MatrixShape, ImageShape, BatchShape, DepthwiseShape, TransposedShape, NetworkShape>
+  std::variant<MatrixShape, ImageShape, BatchShape, DepthwiseShape, TransposedShape, NetworkShape,
+               BlockShape>
       shape;
 };
 
 const MatrixShape kPrompt = {{128, 1024}, 1024}, kOneRow = {{1, 1024}, 1024};
 const BatchShape kBatches = {{8, 16, 1024}, 1024};
 const ImageShape kPoints = {{1, 28, 28, 256}, 1, 1, 256}, kWindow = {{1, 28, 28, 128}, 3, 3, 128};
-const DepthwiseShape kChannels = {{{1, 56, 56, 128}, 3, 3, 128}};
+const DepthwiseShape kChannels = {{{1, 56, 56, 128}, 3, 3, 128}},
+                     kApart = {{{1, 33, 33, 512}, 3, 3, 512, padding_same, 1, 2}},
+                     kMore = {{{1, 56, 56, 64}, 3, 3, 128}};
 const TransposedShape kLarger = {{{1, 28, 28, 128}, 3, 3, 64, padding_same, 2}};
+
+const BlockShape kBlock = {128, 512, 8, 2048};
 
 const NamedLayer kLayers[] = {
     {"fc-f32", {type_f32, type_f32}, kPrompt},
@@ -72,11 +78,19 @@ const NamedLayer kLayers[] = {
     {"dwconv3x3-f32", {type_f32, type_f32}, kChannels},
     {"dwconv3x3-f16w", {type_f32, type_f16}, kChannels},
     {"dwconv3x3-int8", {type_i8, type_i8}, kChannels},
+    {"dwconv3x3-dilated-f32", {type_f32, type_f32}, kApart},
+    {"dwconv3x3-dilated-int8", {type_i8, type_i8}, kApart},
+    {"dwconv3x3-more-f32", {type_f32, type_f32}, kMore},
+    {"dwconv3x3-more-int8", {type_i8, type_i8}, kMore},
     {"tconv3x3-f32", {type_f32, type_f32}, kLarger},
     {"tconv3x3-int8", {type_i8, type_i8}, kLarger},
     {"mobilenet-f32", {type_f32, type_f32}, NetworkShape{224}},
     {"mobilenet-f16w", {type_f32, type_f16}, NetworkShape{224}},
     {"mobilenet-int8", {type_i8, type_i8}, NetworkShape{224}},
+    {"transformer-f32", {type_f32, type_f32}, kBlock},
+    {"transformer-f16w", {type_f32, type_f16}, kBlock},
+    {"transformer-int8w", {type_f32, type_i8, false}, kBlock},
+    {"transformer-int8w-rows", {type_f32, type_i8}, kBlock},
 };
 
 struct MadeLayer {
@@ -126,8 +140,9 @@ MadeLayer make(const LayerKind& kind, const DepthwiseShape& shape) {
   const int32_t k = images.kernel_height * images.kernel_width;
   const Layer layer = random_layer(kind, images.outputs, static_cast<size_t>(k), random);
   const std::vector<double> inputs = random_pixels(layer, images.image);
-  return {depthwise_model(layer, images), inputs,
-          [=] { return exact_channels(layer, pixel_rows(images, inputs, padding_of(layer))); }};
+  return {depthwise_model(layer, images), inputs, [=] {
+            return exact_channels(layer, images, pixel_rows(images, inputs, padding_of(layer)));
+          }};
 }
 
 MadeLayer make(const LayerKind& kind, const TransposedShape& shape) {
@@ -145,6 +160,13 @@ MadeLayer make(const LayerKind& kind, const NetworkShape& shape) {
   const Stage& first = network.stages.front();
   const std::vector<double> inputs = random_pixels(first.layer, first.shape.image);
   return {network_model(network), inputs, [=] { return exact_outputs(network, inputs); }};
+}
+
+MadeLayer make(const LayerKind& kind, const BlockShape& shape) {
+  const Block block = random_block(kind, shape, random);
+  const std::vector<double> inputs =
+      random_inputs(block.queries, static_cast<size_t>(shape.rows * shape.width), random);
+  return {block_model(block), inputs, [=] { return exact_outputs(block, inputs); }};
 }
 
 MadeLayer make(const NamedLayer& named) {

@@ -79,7 +79,8 @@ Outcome LitertTest::run_model(const Model& model, const std::vector<uint8_t>& in
   write_file(path, file_of(model));
   write_file(in, inputs);
   fs::remove(out);
-  std::string command = "unset TILEWRIGHT_LOG TILEWRIGHT_ISA; TILEWRIGHT_LITERT_TEST=1 ";
+  std::string command =
+      "unset TILEWRIGHT_LOG TILEWRIGHT_CACHE TILEWRIGHT_ISA; TILEWRIGHT_LITERT_TEST=1 ";
   for (const auto& [name, value] : options.environment) command += name + "=" + value + " ";
   command += quoted(std::string(TILEWRIGHT_LITERT_PACKAGES) + "/run") + " ";
   command += quoted(TILEWRIGHT_RUN_MODEL) + " " + quoted(path) + " " + quoted(out);

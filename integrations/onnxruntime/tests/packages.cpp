@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "onnxruntime/runner.h"
+#include "support/count_of.h"
 #include "support/run_command.h"
 #include "support/test_folder.h"
 
@@ -51,12 +52,6 @@ std::string words_of(const RunOptions& options) {
   return words;
 }
 
-size_t count_of(const std::string& word, const std::string& text) {
-  size_t count = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
 }  // namespace
 
 void OnnxTest::SetUp() {
@@ -77,8 +72,8 @@ Outcome OnnxTest::run(const std::vector<Case>& cases, const RunOptions& options)
   static const std::string debian =
       library_below(kPackages + "/debian/usr/lib", "libonnxruntime.so");
   std::string command =
-      "unset TILEWRIGHT_LOG TILEWRIGHT_ISA; TILEWRIGHT_ONNXRUNTIME_TEST=1 TILEWRIGHT_LOG=1 ";
-  for (const auto& [name, value] : options.environment) command += name + "=" + value + " ";
+      "unset TILEWRIGHT_CACHE TILEWRIGHT_ISA; TILEWRIGHT_ONNXRUNTIME_TEST=1 TILEWRIGHT_LOG=1 ";
+  for (const auto& [name, value] : options.environment) command += name + "=" + quoted(value) + " ";
   command += quoted(kPackages + "/debian/run") + " " + quoted(TILEWRIGHT_RUN_ONNX_MODEL) + " " +
              quoted(options.in_node ? node_library() : debian);
   for (size_t i = 0; i < cases.size(); ++i) {

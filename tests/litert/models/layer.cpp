@@ -151,6 +151,15 @@ Layer random_layer(const LayerKind& kind, size_t n, size_t k, std::mt19937& rand
   return layer;
 }
 
+void shrink_weights(Layer& layer, float times) {
+  for (float& scale : layer.scales) scale /= times;
+  if (!layer.scales.empty()) return;
+  for (double& weight : layer.weights) {
+    const float small = static_cast<float>(weight) / times;
+    weight = layer.kind.weights == type_f16 ? test::half_value(test::half_bits(small)) : small;
+  }
+}
+
 std::vector<double> random_inputs(const Layer& layer, size_t count, std::mt19937& random) {
   return random_numbers(layer.kind.input, count, random);
 }

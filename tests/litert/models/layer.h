@@ -27,6 +27,8 @@ struct Layer {
   int32_t input_zero = -7, output_zero = 5;
 };
 Layer random_layer(const LayerKind& kind, size_t n, size_t k, std::mt19937& random);
+/// Its weights become so many times smaller: what goes through many layers keeps its size.
+void shrink_weights(Layer& layer, float times);
 std::vector<double> random_inputs(const Layer& layer, size_t count, std::mt19937& random);
 
 std::vector<uint8_t> bytes_of(Type type, const std::vector<double>& values);

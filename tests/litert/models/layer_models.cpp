@@ -63,21 +63,25 @@ ModelTensor matrix_tensor(const Layer& layer, const BatchShape& shape) {
   return made;
 }
 
+int32_t dilation_across(const ImageShape& shape) {
+  return shape.other_dilation != 0 ? shape.other_dilation : shape.dilation;
+}
+
 /// As the format defines paddings: outputs, and pixels in front of the first.
 struct Along {
   int32_t outputs, before;
 };
-Along along(const ImageShape& shape, int32_t input, int32_t kernel) {
-  const int32_t reach = (kernel - 1) * shape.dilation + 1;
+Along along(const ImageShape& shape, int32_t input, int32_t kernel, int32_t dilation) {
+  const int32_t reach = (kernel - 1) * dilation + 1;
   if (shape.padding == padding_valid) return {(input - reach + shape.stride) / shape.stride, 0};
   const int32_t outputs = (input + shape.stride - 1) / shape.stride;
   return {outputs, std::max(0, (outputs - 1) * shape.stride + reach - input) / 2};
 }
 Along down(const ImageShape& shape) {
-  return along(shape, shape.image.height, shape.kernel_height);
+  return along(shape, shape.image.height, shape.kernel_height, shape.dilation);
 }
 Along across(const ImageShape& shape) {
-  return along(shape, shape.image.width, shape.kernel_width);
+  return along(shape, shape.image.width, shape.kernel_width, dilation_across(shape));
 }
 
 /// Of a transposed convolution: outputs, and what is cut off in front of them.
@@ -126,9 +130,10 @@ Model convolution_model(const Layer& layer, const ImageShape& shape) {
       layer, {image.count, image.height, image.width, image.channels},
       {shape.kernel_height, shape.kernel_width, image.channels},
       {image.count, down(shape).outputs, across(shape).outputs, static_cast<int32_t>(layer.n)});
-  model.nodes.push_back(convolution_node(operands(layer), 3,
-                                         {shape.padding, shape.stride, shape.stride,
-                                          layer.kind.activation, shape.dilation, shape.dilation}));
+  model.nodes.push_back(
+      convolution_node(operands(layer), 3,
+                       {shape.padding, shape.stride, shape.stride, layer.kind.activation,
+                        dilation_across(shape), shape.dilation}));
   return model;
 }
 
@@ -144,9 +149,10 @@ Model depthwise_model(const Layer& layer, const ImageShape& shape) {
   const bool halves = layer.kind.weights == type_f16;
   if (halves) model.tensors[first_halves].shape = weights.shape;
   model.tensors[halves ? first_halves : 1].data = bytes_of(layer.kind.weights, taps_first);
-  model.nodes.push_back(depthwise_node(operands(layer), 3,
-                                       {shape.padding, shape.stride, shape.stride, 1,
-                                        layer.kind.activation, shape.dilation, shape.dilation}));
+  model.nodes.push_back(depthwise_node(
+      operands(layer), 3,
+      {shape.padding, shape.stride, shape.stride, static_cast<int32_t>(layer.n) / image.channels,
+       layer.kind.activation, dilation_across(shape), shape.dilation}));
   return model;
 }
 
@@ -191,29 +197,34 @@ std::vector<double> transposed_rows(const ImageShape& shape, const std::vector<d
   return rows;
 }
 
-Layer channel_of(const Layer& layer, size_t channel) {
+Layer channel_of(const Layer& layer, size_t output) {
   Layer one = layer;
   one.n = 1;
-  const auto first = layer.weights.begin() + static_cast<std::ptrdiff_t>(channel * layer.k);
+  const auto first = layer.weights.begin() + static_cast<std::ptrdiff_t>(output * layer.k);
   one.weights.assign(first, first + static_cast<std::ptrdiff_t>(layer.k));
-  if (!layer.scales.empty()) one.scales = {layer.scales[channel]};
-  if (!layer.bias.empty()) one.bias = {layer.bias[channel]};
+  if (!layer.scales.empty()) one.scales = {layer.scales[output]};
+  if (!layer.bias.empty()) one.bias = {layer.bias[output]};
   return one;
 }
 
-std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& rows,
-                                 size_t channel) {
+std::vector<double> channel_rows(const Layer& layer, const ImageShape& shape,
+                                 const std::vector<double>& rows, size_t output) {
+  const auto channels = static_cast<size_t>(shape.image.channels);
   std::vector<double> taps;
-  for (size_t i = channel; i < rows.size(); i += layer.n) taps.push_back(rows[i]);
+  for (size_t i = output / (layer.n / channels); i < rows.size(); i += channels) {
+    taps.push_back(rows[i]);
+  }
   return taps;
 }
 
-std::vector<double> exact_channels(const Layer& layer, const std::vector<double>& rows) {
-  std::vector<double> outputs(rows.size() / layer.k);
-  for (size_t channel = 0; channel < layer.n; ++channel) {
+std::vector<double> exact_channels(const Layer& layer, const ImageShape& shape,
+                                   const std::vector<double>& rows) {
+  const auto channels = static_cast<size_t>(shape.image.channels);
+  std::vector<double> outputs(rows.size() / layer.k / channels * layer.n);
+  for (size_t output = 0; output < layer.n; ++output) {
     const std::vector<double> own =
-        exact_products(channel_of(layer, channel), channel_rows(layer, rows, channel));
-    for (size_t i = 0; i < own.size(); ++i) outputs[i * layer.n + channel] = own[i];
+        exact_products(channel_of(layer, output), channel_rows(layer, shape, rows, output));
+    for (size_t i = 0; i < own.size(); ++i) outputs[i * layer.n + output] = own[i];
   }
   return outputs;
 }
@@ -236,7 +247,7 @@ std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double
       const int32_t x = out % columns.outputs * shape.stride - columns.before;
       for (int32_t tap = 0; tap < shape.kernel_height * shape.kernel_width; ++tap) {
         append_pixel(i, y + tap / shape.kernel_width * shape.dilation,
-                     x + tap % shape.kernel_width * shape.dilation);
+                     x + tap % shape.kernel_width * dilation_across(shape));
       }
     }
   }

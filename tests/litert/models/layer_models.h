@@ -35,9 +35,10 @@ struct ImageShape {
   size_t outputs;
   PaddingType padding = padding_same;
   int32_t stride = 1, dilation = 1;
+  int32_t other_dilation = 0;  ///< that of columns; 0: as that of lines
 };
 Model convolution_model(const Layer& layer, const ImageShape& shape);
-/// Of `outputs` channels with a row of taps each.
+/// Of `outputs` with a row of taps each, as many for each channel.
 Model depthwise_model(const Layer& layer, const ImageShape& shape);
 /// The pixels that the kernel lies on, of each output.
 std::vector<double> pixel_rows(const ImageShape& shape, const std::vector<double>& inputs,
@@ -47,11 +48,13 @@ Model transposed_model(const Layer& layer, const ImageShape& shape, int32_t more
 /// Likewise the pixels of each of its outputs, in the order of the kernel's taps.
 std::vector<double> transposed_rows(const ImageShape& shape, const std::vector<double>& inputs,
                                     double padding, int32_t more = 0);
-/// One channel of a depthwise layer by itself, and its part of such pixels.
-Layer channel_of(const Layer& layer, size_t channel);
-std::vector<double> channel_rows(const Layer& layer, const std::vector<double>& rows,
-                                 size_t channel);
+/// One output channel of a depthwise layer by itself, and its part of such pixels, which have fewer
+/// channels where several outputs are of one.
+Layer channel_of(const Layer& layer, size_t output);
+std::vector<double> channel_rows(const Layer& layer, const ImageShape& shape,
+                                 const std::vector<double>& rows, size_t output);
 /// exact_products() of each.
-std::vector<double> exact_channels(const Layer& layer, const std::vector<double>& rows);
+std::vector<double> exact_channels(const Layer& layer, const ImageShape& shape,
+                                   const std::vector<double>& rows);
 
 }  // namespace tw::litert

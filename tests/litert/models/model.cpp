@@ -103,13 +103,17 @@ std::vector<Flat::Field> fields_of(const PoolOptions& options) {
           Flat::field(3, options.width), Flat::field(4, options.height)};
 }
 
+std::vector<Flat::Field> fields_of(const SoftmaxOptions& options) {
+  return {Flat::field(0, options.factor)};
+}
+
 /// With the number of their kind.
 void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
   const auto add = [&](uint8_t kind, const auto& options) {
     fields.push_back(Flat::field(3, kind));
     fields.push_back(Flat::field(4, Flat::table(fields_of(options))));
   };
-  constexpr uint8_t kConvolution = 1, kDepthwise = 2, kPool = 5, kFullyConnected = 8,
+  constexpr uint8_t kConvolution = 1, kDepthwise = 2, kPool = 5, kFullyConnected = 8, kSoftmax = 9,
                     kTransposed = 49, kBatchMatMul = 101;
   if (const auto* connected = std::get_if<FullyConnectedOptions>(&node.options)) {
     add(kFullyConnected, *connected);
@@ -123,6 +127,8 @@ void add_options(const ModelNode& node, std::vector<Flat::Field>& fields) {
     add(kPool, *pool);
   } else if (const auto* batch = std::get_if<BatchMatMulOptions>(&node.options)) {
     add(kBatchMatMul, *batch);
+  } else if (const auto* softmax = std::get_if<SoftmaxOptions>(&node.options)) {
+    add(kSoftmax, *softmax);
   }
 }
 
@@ -165,20 +171,23 @@ std::vector<uint8_t> file_of(const Model& model) {
                    Flat::field(2, Flat::tables({graph})), Flat::field(4, Flat::tables(buffers))}));
 }
 
-void append(Model& first, Model second) {
+int32_t append_behind(int32_t tensor, Model& first, Model second) {
   const auto more = static_cast<int32_t>(first.tensors.size());
-  const int32_t joint = first.outputs.at(0), input = second.inputs.at(0);
-  const auto moved = [&](int32_t& tensor) {
-    if (tensor != no_tensor) tensor = tensor == input ? joint : tensor + more;
+  const int32_t input = second.inputs.at(0);
+  const auto moved = [&](int32_t& index) {
+    if (index != no_tensor) index = index == input ? tensor : index + more;
   };
   for (ModelNode& node : second.nodes) {
     std::for_each(node.inputs.begin(), node.inputs.end(), moved);
     std::for_each(node.outputs.begin(), node.outputs.end(), moved);
     first.nodes.push_back(std::move(node));
   }
-  std::for_each(second.outputs.begin(), second.outputs.end(), moved);
-  first.outputs = std::move(second.outputs);
   std::move(second.tensors.begin(), second.tensors.end(), std::back_inserter(first.tensors));
+  return second.outputs.at(0) + more;
+}
+
+void append(Model& first, Model second) {
+  first.outputs = {append_behind(first.outputs.at(0), first, std::move(second))};
 }
 
 ModelNode fully_connected_node(std::vector<int32_t> inputs, int32_t output, Activation activation,

@@ -9,11 +9,22 @@
 
 namespace tw::litert {
 
-enum : int32_t { builtin_average_pool_2d = 1, builtin_relu = 19 };
+enum : int32_t {
+  builtin_add = 0,
+  builtin_average_pool_2d = 1,
+  builtin_relu = 19,
+  builtin_reshape = 22,
+  builtin_softmax = 25,
+  builtin_transpose = 39,
+};
 
 struct PoolOptions {
   PaddingType padding;
   int32_t stride, width, height;
+};
+
+struct SoftmaxOptions {
+  float factor;  ///< of its inputs
 };
 
 struct ModelTensor {
@@ -31,7 +42,7 @@ struct ModelNode {
   int32_t version = 1;
   std::vector<int32_t> inputs, outputs;
   std::variant<std::monostate, FullyConnectedOptions, ConvolutionOptions, DepthwiseOptions,
-               TransposedOptions, BatchMatMulOptions, PoolOptions>
+               TransposedOptions, BatchMatMulOptions, PoolOptions, SoftmaxOptions>
       options = {};
 };
 
@@ -43,6 +54,8 @@ struct Model {
 
 std::vector<uint8_t> file_of(const Model& model);
 
+/// The second one's input is this tensor of the first one; says where its output lies then.
+int32_t append_behind(int32_t tensor, Model& first, Model second);
 /// One behind the other: the second one's input is the first one's output.
 void append(Model& first, Model second);
 

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "reference/half_reference.h"
-
 namespace tw::litert {
 
 namespace {
@@ -18,16 +16,9 @@ Stage stage_of(const LayerKind& kind, const ImageShape& shape, bool is_depthwise
   Stage stage{random_layer(kind, shape.outputs, static_cast<size_t>(k), random), shape,
               is_depthwise};
   Layer& layer = stage.layer;
-  const auto size = static_cast<float>(std::sqrt(k));
   layer.input_scale = layer.output_scale = kLargest / 255;
   layer.input_zero = layer.output_zero = -128;
-  for (float& scale : layer.scales) scale /= size;
-  if (layer.scales.empty()) {
-    for (double& weight : layer.weights) {
-      const float small = static_cast<float>(weight) / size;
-      weight = kind.weights == type_f16 ? test::half_value(test::half_bits(small)) : small;
-    }
-  }
+  shrink_weights(layer, std::sqrt(static_cast<float>(k)));
   return stage;
 }
 
@@ -46,7 +37,8 @@ Model stage_model(const Stage& stage) {
 std::vector<double> exact_stage(const Stage& stage, const std::vector<double>& values) {
   const double padding = stage.layer.kind.input == type_i8 ? stage.layer.input_zero : 0;
   const std::vector<double> rows = pixel_rows(stage.shape, values, padding);
-  return stage.is_depthwise ? exact_channels(stage.layer, rows) : exact_products(stage.layer, rows);
+  return stage.is_depthwise ? exact_channels(stage.layer, stage.shape, rows)
+                            : exact_products(stage.layer, rows);
 }
 
 /// The average of all pixels of each channel.

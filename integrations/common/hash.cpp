@@ -1,19 +1,19 @@
-#include "integrations/ggml/hash.h"
+#include "integrations/common/hash.h"
 
 #include <xxhash.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "integrations/ggml/team.h"
-
-namespace tw::ggml {
+namespace tw {
 
 /// Of the hashes of all pieces.
-Hash hash_of(const void* data, size_t size) {
-  constexpr size_t kPiece = size_t{1} << 20;
+Hash hash_of(const void* data, size_t size, Threads threads) {
+  constexpr size_t kPiece = size_t{1} << 20, kWorthAThread = size_t{1} << 18;
   std::vector<XXH128_hash_t> pieces((size + kPiece - 1) / kPiece);
-  share_out(pieces.size(), size, [&](size_t i) {
+  const auto most = static_cast<size_t>(std::max(1, threads.count));
+  threads.count = static_cast<int>(std::min(size / kWorthAThread + 1, most));
+  for_slices(threads, pieces.size(), [&](size_t i, size_t) {
     const size_t begin = i * kPiece;
     pieces[i] =
         XXH3_128bits(static_cast<const uint8_t*>(data) + begin, std::min(kPiece, size - begin));
@@ -22,4 +22,4 @@ Hash hash_of(const void* data, size_t size) {
   return {all.low64, all.high64};
 }
 
-}  // namespace tw::ggml
+}  // namespace tw

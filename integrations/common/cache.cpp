@@ -1,4 +1,4 @@
-#include "integrations/ggml/cache.h"
+#include "integrations/common/cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,9 +11,10 @@
 #include <system_error>
 
 #include "integrations/common/message.h"
-#include "integrations/ggml/pages.h"
+#include "integrations/common/pages.h"
+#include "integrations/common/this_device.h"
 
-namespace tw::ggml {
+namespace tw {
 
 namespace {
 
@@ -76,10 +77,9 @@ class NewFile {
   bool kept_ = false;
 };
 
-std::string name_of(const Packing& packing, size_t matrices, uint64_t layout, const Hash& source) {
-  return fmt::format("{}-{}x{}x{}-{:016x}-{}-v{}-{:016x}{:016x}.packed", packing.type->name,
-                     packing.n, packing.k, matrices, layout, packing.vector_bytes, tw_version(),
-                     source[1], source[0]);
+std::string name_of(const CacheKey& key) {
+  return fmt::format("{}-{:016x}-{}-v{}-{:016x}{:016x}.packed", key.shape, key.layout.id,
+                     vector_bytes_of(key.layout), tw_version(), key.source[1], key.source[0]);
 }
 
 }  // namespace
@@ -89,27 +89,32 @@ std::string cache_folder() {
   return named != nullptr ? named : "";
 }
 
-CacheFile::CacheFile(const std::string& folder, const Packing& packing, size_t matrices,
-                     const Hash& source)
-    : expected_{} {
-  std::memcpy(expected_.magic, "TWCACHE1", sizeof expected_.magic);
-  expected_.library_version = static_cast<uint64_t>(tw_version());
-  expected_.layout = tw_plan_rhs_layout(packing.plan.get())->id;
-  expected_.vector_bytes = packing.vector_bytes;
-  expected_.type = static_cast<uint64_t>(packing.type->number);
-  expected_.n = packing.n;
-  expected_.k = packing.k;
-  expected_.matrices = matrices;
+CacheFile::CacheFile(const std::string& folder, const CacheKey& key, size_t packed_bytes,
+                     Threads threads)
+    : expected_{}, threads_(std::move(threads)) {
+  const std::string name = name_of(key);
+  std::memcpy(expected_.magic, "TWCACHE2", sizeof expected_.magic);
   expected_.packed_at = kHugePage;
-  expected_.packed_bytes = packing.bytes * matrices;
-  expected_.source = source;
-  path_ = folder + "/" + name_of(packing, matrices, expected_.layout, expected_.source);
+  expected_.packed_bytes = packed_bytes;
+  expected_.name = hash(name.data(), name.size());
+  path_ = folder + "/" + name;
+}
+
+void CacheFile::fill(const char* name, void* packed, const std::function<void()>& pack) const {
+  const bool is_there = map_over(packed);
+  if (!is_there) {
+    pack();
+    keep(packed);
+  }
+  if (is_set("TILEWRIGHT_LOG", "1")) {
+    message("{}: {}", name, is_there ? "mapped from the cache" : "packed for the cache");
+  }
 }
 
 CacheFile::Header CacheFile::header_of(const Hash& packed) const {
   Header header = expected_;
   header.packed = packed;
-  header.header = hash_of(&header, offsetof(Header, header));
+  header.header = hash(&header, offsetof(Header, header));
   return header;
 }
 
@@ -140,7 +145,7 @@ std::string CacheFile::read(int file, void* packed) const {
   if (!map_pages(packed, expected_.packed_bytes, file, expected_.packed_at)) {
     return std::strerror(errno);
   }
-  if (hash_of(packed, expected_.packed_bytes) == found.packed) return "";
+  if (hash(packed, expected_.packed_bytes) == found.packed) return "";
   renew_pages(packed, expected_.packed_bytes);
   return "is damaged";
 }
@@ -164,10 +169,10 @@ void CacheFile::keep(void* packed) const {
 }
 
 void CacheFile::write(int file, const void* packed) const {
-  const Header header = header_of(hash_of(packed, expected_.packed_bytes));
+  const Header header = header_of(hash(packed, expected_.packed_bytes));
   write_all(file, &header, sizeof header, 0);
   write_all(file, packed, expected_.packed_bytes, expected_.packed_at);
   if (ftruncate(file, static_cast<off_t>(file_bytes())) != 0) fail();
 }
 
-}  // namespace tw::ggml
+}  // namespace tw

@@ -1,4 +1,4 @@
-#include "integrations/ggml/pages.h"
+#include "integrations/common/pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tw::ggml {
+namespace tw {
 
 namespace {
 
@@ -84,4 +84,4 @@ void make_writable(void* memory, size_t bytes) {
   mprotect(memory, whole_pages(bytes), PROT_READ | PROT_WRITE);
 }
 
-}  // namespace tw::ggml
+}  // namespace tw

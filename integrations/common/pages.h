@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace tw::ggml {
+namespace tw {
 
 /// What misses the TLB less often; memory and files are mapped in such where both are aligned to
 /// it.
@@ -17,11 +17,12 @@ bool begins_huge_page(const void* memory);
 void* allocate_pages(size_t bytes);
 void free_pages(void* memory, size_t bytes);
 
-/// Put something else in the place of whole pages of such memory: zeros, or a file from `offset`
-/// on, read only and never changed by writing to memory. False: it stays as it is.
+/// Put something else in the place of whole pages of such memory, whose last huge page has nothing
+/// else: zeros, or a file from `offset` on, read only and never changed by writing to memory.
+/// False: it stays as it is.
 bool renew_pages(void* memory, size_t bytes);
 bool map_pages(void* memory, size_t bytes, int file, size_t offset);
 /// Of files, too: they are copied when they are written to.
 void make_writable(void* memory, size_t bytes);
 
-}  // namespace tw::ggml
+}  // namespace tw
