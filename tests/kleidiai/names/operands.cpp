@@ -75,6 +75,8 @@ Floats random_floats(size_t m, size_t k, std::mt19937& random, bool dense) {
       if (kind == 1) row[j] = std::fabs(row[j]);
       if (kind == 2) row[j] = -std::fabs(row[j]);
       if (kind == 3) row[j] *= scale;
+      // In blocks many of these are halfway between two codes.
+      if (kind == 5) row[j] = j % 16 == 0 ? 127 : static_cast<float>(random() % 509) / 2 - 127;
     }
     if (kind == 4 && k != 0) row[random() % k] = between(-5000, 5000, random);
   }
