@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (593b5948bafdf994)
+// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
 // again  tilewright generate
 
 #pragma once
@@ -61,6 +61,8 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4cxp_qs4cxs1s0.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_qsi4cxp_qs4cxs1s0.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32p_qsu4c32s1s0.h>
@@ -563,6 +565,16 @@
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_size_lhs_quant_pack_qai8dxp_f32) \
   X(kai_run_lhs_quant_pack_qai8dxp_f32) \
+  X(kai_get_m_step_lhs_quant_pack_qai8dxp_f16_neon) \
+  X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f16_neon) \
+  X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f16_neon) \
+  X(kai_get_lhs_packed_size_lhs_quant_pack_qai8dxp_f16_neon) \
+  X(kai_run_lhs_quant_pack_qai8dxp_f16_neon) \
+  X(kai_get_m_step_lhs_quant_pack_qai8dxp_bf16_neon) \
+  X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_bf16_neon) \
+  X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_bf16_neon) \
+  X(kai_get_lhs_packed_size_lhs_quant_pack_qai8dxp_bf16_neon) \
+  X(kai_run_lhs_quant_pack_qai8dxp_bf16_neon) \
   X(kai_get_n_step_rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \
   X(kai_get_rhs_offset_rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \
   X(kai_get_rhs_packed_stride_rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \
@@ -620,7 +632,9 @@
   X(lhs_quant_pack_qsi8d32p4x8sb_f32_neon)
 
 #define TW_KAI_LHS_PACKERS(X) \
-  X(lhs_quant_pack_qai8dxp_f32)
+  X(lhs_quant_pack_qai8dxp_f32) \
+  X(lhs_quant_pack_qai8dxp_f16_neon) \
+  X(lhs_quant_pack_qai8dxp_bf16_neon)
 
 #define TW_KAI_MATMULS(X) \
   X(matmul_clamp_f32_qai8dxp_qsi4cxp, matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_neon_dotprod) \

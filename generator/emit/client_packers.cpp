@@ -132,11 +132,13 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
   if (blocks) run.body += "  args.block = bl;\n  args.scale_copies = 1;\n";
   run.body +=
       fmt::format("  args.packed_stride = mr * {};\n  const size_t depth = kr / sr;\n", row);
-  const char* const ties = packer.rounding == Rounding::even ? "_ties_even" : "";
+  std::string plain = fmt::format("tw_kai_pack_{}", packer.format->name);
+  if (type == "void") plain += "_" + packer.source;
+  if (packer.rounding == Rounding::even) plain += "_ties_even";
   run.body += fmt::format(
       "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, {},\n"
-      "                  tw_kai_pack_{}{});\n",
-      has_code ? "find(mr, depth), find(1, depth)" : "NULL, NULL", packer.format->name, ties);
+      "                  {});\n",
+      has_code ? "find(mr, depth), find(1, depth)" : "NULL, NULL", plain);
   return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
           {"get_lhs_offset",
            "size_t",

@@ -32,6 +32,9 @@ void tw_kai_pack_lhs(const tw_pack_args* args, size_t panel, size_t depth, size_
 // Plain C, named after what is packed. `panel` rows or columns whose values of k stay together
 // `depth` at a time. Weights: `kxn`, whether the source has k rows of n.
 void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
+void tw_kai_pack_qai8dx_f16(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
+void tw_kai_pack_qai8dx_bf16(const tw_pack_args* args, size_t panel, size_t depth,
+                             size_t first_row);
 void tw_kai_pack_qsi8d32(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
 void tw_kai_pack_qsi8d32_ties_even(const tw_pack_args* args, size_t panel, size_t depth,
                                    size_t first_row);

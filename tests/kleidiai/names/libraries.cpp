@@ -80,11 +80,13 @@ using Step = size_t(size_t);
 using Offset = size_t(size_t, size_t);
 
 using LhsSize = size_t(size_t m, size_t k, size_t mr, size_t kr, size_t sr);
+template <typename Value>
 using LhsRun = void(size_t m, size_t k, size_t mr, size_t kr, size_t sr, size_t start,
-                    const float* lhs, size_t stride, void* packed);
+                    const Value* lhs, size_t stride, void* packed);
 
+template <typename Value>
 LhsPacker lhs_packer(Step* step, Offset* offset, LhsSize* packed_offset, LhsSize* packed_size,
-                     LhsRun* run) {
+                     LhsRun<Value>* run) {
   const auto of_shape = [](LhsSize* size) {
     return [size](size_t m, size_t k, const PanelShape& shape) {
       return size(m, k, shape.panel, shape.kr, shape.sr);
@@ -95,9 +97,10 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsSize* packed_offset, LhsSize
           offset,
           of_shape(packed_offset),
           of_shape(packed_size),
-          [run](size_t m, size_t k, const PanelShape& shape, size_t start, const float* lhs,
+          [run](size_t m, size_t k, const PanelShape& shape, size_t start, const void* lhs,
                 size_t stride, void* packed) {
-            run(m, k, shape.panel, shape.kr, shape.sr, start, lhs, stride, packed);
+            run(m, k, shape.panel, shape.kr, shape.sr, start, static_cast<const Value*>(lhs),
+                stride, packed);
           }};
 }
 
@@ -117,9 +120,10 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsBlockSize* packed_offset,
           offset,
           of_shape(packed_offset),
           of_shape(packed_size),
-          [run](size_t m, size_t k, const PanelShape& shape, size_t start, const float* lhs,
+          [run](size_t m, size_t k, const PanelShape& shape, size_t start, const void* lhs,
                 size_t stride, void* packed) {
-            run(m, k, shape.bl, shape.panel, shape.kr, shape.sr, start, lhs, stride, packed);
+            run(m, k, shape.bl, shape.panel, shape.kr, shape.sr, start,
+                static_cast<const float*>(lhs), stride, packed);
           }};
 }
 

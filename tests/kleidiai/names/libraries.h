@@ -35,7 +35,7 @@ struct LhsPacker {
   std::function<size_t(size_t mr)> step;
   std::function<size_t(size_t m, size_t stride)> offset;
   std::function<size_t(size_t m, size_t k, const PanelShape&)> packed_offset, packed_size;
-  std::function<void(size_t m, size_t k, const PanelShape&, size_t start, const float* lhs,
+  std::function<void(size_t m, size_t k, const PanelShape&, size_t start, const void* lhs,
                      size_t stride, void* packed)>
       run;
 };

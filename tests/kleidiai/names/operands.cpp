@@ -1,5 +1,6 @@
 #include "kleidiai/names/operands.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -63,7 +64,7 @@ std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const
 }
 
 Floats random_floats(size_t m, size_t k, std::mt19937& random, bool dense) {
-  Floats out{m, k, 4 * (k + (dense ? 0 : random() % 5)), {}};
+  Floats out{m, k, 4 * (k + (dense ? 0 : random() % 5)), {}, {}};
   out.values.resize(m * out.stride / 4 + 1);
   for (float& value : out.values) value = between(-3, 5, random);
   for (size_t i = 0; i < m; ++i) {
@@ -81,6 +82,25 @@ Floats random_floats(size_t m, size_t k, std::mt19937& random, bool dense) {
     if (kind == 4 && k != 0) row[random() % k] = between(-5000, 5000, random);
   }
   return out;
+}
+
+const uint8_t* Floats::source() const {
+  return halves.empty() ? reinterpret_cast<const uint8_t*>(values.data())
+                        : reinterpret_cast<const uint8_t*>(halves.data());
+}
+
+Halves halves_of(const std::string& name) {
+  if (name.find("_f16_neon") != std::string::npos) return Halves::f16;
+  return name.find("_bf16_neon") != std::string::npos ? Halves::bf16 : Halves::none;
+}
+
+void round_to(Halves type, Floats& floats) {
+  if (type == Halves::none) return;
+  for (float& value : floats.values) {
+    value = std::clamp(value, -60000.0F, 60000.0F);  // f16 hold no more
+    floats.halves.push_back(type == Halves::f16 ? f16_from(value) : bf16_of(value));
+    value = type == Halves::f16 ? f32_from(floats.halves.back()) : f32_of(floats.halves.back());
+  }
 }
 
 int ClientWeights::code(size_t column, size_t depth) const {

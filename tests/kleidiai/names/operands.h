@@ -34,12 +34,19 @@ float f32_of(uint16_t bf16);
 uint16_t f16_from(float value);
 float f32_from(uint16_t f16);
 
-/// Rows of floats with a stride.
+/// Rows of floats with a stride; or the same of 16 bits, which the floats are rounded to.
 struct Floats {
-  size_t m = 0, k = 0, stride = 0;  ///< in bytes
+  size_t m = 0, k = 0, stride = 0;  ///< in bytes, of f32
   std::vector<float> values;
+  std::vector<uint16_t> halves;  ///< none: packers read f32
   [[nodiscard]] const float* row(size_t i) const { return values.data() + i * stride / 4; }
+  [[nodiscard]] const uint8_t* source() const;
+  [[nodiscard]] size_t source_stride() const { return halves.empty() ? stride : stride / 2; }
 };
+enum class Halves { none, f16, bf16 };
+/// Those of a packer's name.
+Halves halves_of(const std::string& name);
+void round_to(Halves type, Floats& floats);
 Floats random_floats(size_t m, size_t k, std::mt19937& random, bool dense = false);
 
 struct ClientWeights {

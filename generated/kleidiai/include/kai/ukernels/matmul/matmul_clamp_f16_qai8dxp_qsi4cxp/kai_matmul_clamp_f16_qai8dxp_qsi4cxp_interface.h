@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (593b5948bafdf994)
+// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
 // again  tilewright generate
 
 #pragma once

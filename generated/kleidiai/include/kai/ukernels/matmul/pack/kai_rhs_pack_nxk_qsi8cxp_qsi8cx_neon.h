@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (593b5948bafdf994)
+// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
 // again  tilewright generate
 
 #pragma once
