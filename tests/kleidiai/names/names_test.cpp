@@ -142,8 +142,7 @@ std::vector<uint8_t> pack_lhs(const LhsPacker& packer, const Floats& lhs, const 
 /// Those of the kernels, and others that only plain C serves.
 std::vector<PanelShape> lhs_shapes(const std::string& name) {
   if (rows_of(name).ties == Ties::even) return {{4, 16, 2, 0}};  // all that theirs takes
-  std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}};
-  if (halves_of(name) == Halves::none) all.push_back({2, 32, 2, 0});  // theirs take 4 and 8 of k
+  std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}, {2, 32, 2, 0}};
   for (const Both<Matmul>& matmul : matmuls()) {
     if (rows_of(matmul.name).blocks != rows_of(name).blocks) continue;
     all.push_back({matmul.theirs.mr, matmul.theirs.kr, matmul.theirs.sr, 0});
