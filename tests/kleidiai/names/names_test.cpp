@@ -98,11 +98,12 @@ Floats random_lhs(const std::string& name, size_t m, size_t k, std::mt19937& ran
 }
 
 /// Whether KleidiAI packs such panels from values of 16 bits as it does from f32: of bf16 it
-/// refuses others than 8 values of k together, of f16 panels of four rows are wrong by more than a
-/// code.
+/// refuses others than 8 values of k together, of f16 than 4 or 8; there panels of four rows are
+/// wrong by more than a code.
 bool theirs_packs(const std::string& name, const PanelShape& shape) {
-  if (halves_of(name) == Halves::bf16) return shape.kr / shape.sr == 8;
-  return halves_of(name) == Halves::none || shape.panel != 4;
+  const size_t depth = shape.kr / shape.sr;
+  if (halves_of(name) == Halves::bf16) return depth == 8;
+  return halves_of(name) == Halves::none || (depth <= 8 && shape.panel != 4);
 }
 
 /// From values of 16 bits it rounds ties one way in some places and another in others.
@@ -159,8 +160,6 @@ TEST_P(KleidiaiLhsPackers, WriteTheSameBytes) {
       const Depth depth = random_depth_of_rows(name, random);
       shape.bl = depth.bl;
       const Floats lhs = random_lhs(name, up_to(20, random), depth.k, random);
-      ASSERT_EQ(ours.step(shape.panel), theirs.step(shape.panel));
-      ASSERT_EQ(ours.packed_size(lhs.m, lhs.k, shape), theirs.packed_size(lhs.m, lhs.k, shape));
       const size_t part = i % 3 == 0 ? lhs.m : up_to(3, random) * ours.step(shape.panel);
       if (halves_of(name) != Halves::none) {
         // Exactly what the same values are packed to from f32.
@@ -170,6 +169,8 @@ TEST_P(KleidiaiLhsPackers, WriteTheSameBytes) {
                   pack_lhs(lhs_packers().front().ours, wide, shape, lhs.m));
       }
       if (!theirs_packs(name, shape)) continue;
+      ASSERT_EQ(ours.step(shape.panel), theirs.step(shape.panel));
+      ASSERT_EQ(ours.packed_size(lhs.m, lhs.k, shape), theirs.packed_size(lhs.m, lhs.k, shape));
       const std::vector<uint8_t> right = pack_lhs(theirs, lhs, shape, part);
       SCOPED_TRACE(testing::Message() << shape.panel << "x" << shape.kr << "/" << shape.sr << ", "
                                       << lhs.m << " x " << lhs.k);
