@@ -40,6 +40,7 @@ struct ClientEntry {
   std::string family;     ///< of matmuls, empty for packers ...
   std::string interface;  ///< ... and its struct's header
   Side side = Side::lhs;  ///< of packers
+  bool floats = false;    ///< of weights that are
   std::vector<ClientFunction> functions;
   std::vector<ClientCode> codes;
 };

@@ -20,7 +20,20 @@ ClientParameters with(ClientParameters some, const ClientParameters& more);
 ClientParameters block_parameter(const Layout& layout);
 std::string row_bytes_call(const Layout& layout);
 std::string check_blocks(const Layout& layout);
+/// What is the same in all runs of packers: `rows` of k values from `source` on.
+std::string pack_args(const std::string& rows, const std::string& source);
 
+// client_floats.cpp
+/// Where rows of floats begin, which are not packed.
+ClientFunction lhs_offset(const ClientMatmul& matmul);
+/// Whether columns of outputs that are apart are refused: those of floats are so by older names
+/// only.
+bool checks_strides(const ClientMatmul& matmul);
+/// Of packers of floats, which fill panels of one shape.
+std::vector<ClientFunction> float_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                   const std::vector<ClientCode>& codes);
+
+// client_packers.cpp
 /// Of packers of quantized operands.
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout);
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,

@@ -29,6 +29,8 @@ struct ClientPacker {
   bool rows_of_n = false;  ///< of weights: a row of the source holds one value of k of each column
   std::string params;      ///< of weights: the struct that says what their codes are
   std::string alias;       ///< another name of that struct; empty: none
+  int64_t panel = 0;       ///< of floats: the columns of its panels, which the name says
+  bool first_again = false;  ///< of floats: columns beyond the last are the last panel's first one
   Where where;
 };
 

@@ -31,6 +31,7 @@ std::vector<Field> kleidiai_fields(const Format& rhs) {
 }  // namespace
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
+  if (is_float(lhs)) return kleidiai_packs_floats(lhs, rhs);
   const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
   const bool nibbles = rhs.element == ElementType::i4;
@@ -39,6 +40,7 @@ bool kleidiai_packs(const Format& lhs, const Format& rhs) {
 }
 
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
+  if (is_float(lhs)) return kleidiai_float_layouts(rhs, panels);
   Layout left;
   left.side = Side::lhs;
   left.element = lhs.element;

@@ -8,6 +8,10 @@ namespace tw {
 /// Whether KleidiAI has packed operands of that pair of formats that kernels here read.
 bool kleidiai_packs(const Format& lhs, const Format& rhs);
 
+/// The same of floats, of which rows of the lhs are not packed (kleidiai_floats.cpp).
+bool kleidiai_packs_floats(const Format& lhs, const Format& rhs);
+LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels);
+
 /// Such a pair in those panels; `block` values of k share a scale of the weights, 0: all of them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block);
 

@@ -134,6 +134,8 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, f32, Contraction::outer},
       {fma, own, f32, true, {{OpCode::fma}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
+      {fma, kleidiai, f32, true, {{OpCode::fma}}, {1}, one, lanes,
+       none, false, false, f32, Contraction::fma},
       {fma, own, f16, true, {{OpCode::fma}, {OpCode::cvt_f16_f32}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
       {fma, own, bf16, true, {{OpCode::fma}, {OpCode::cvt_bf16_f32}}, {1}, one, lanes,

@@ -45,9 +45,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   std::vector<const Variant*> users;
   for (const Variant* variant : variants) {
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
-    if (variant->style == LayoutStyle::kleidiai && format == packer.format) {
-      users.push_back(variant);
-    }
+    if (variant->style != LayoutStyle::kleidiai || format != packer.format) continue;
+    if (packer.panel == 0 || variant->rhs.panel == Length{packer.panel}) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
     return a->isa->features.size() < b->isa->features.size();
@@ -105,19 +104,20 @@ class ClientMaker {
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
     entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
-                        Side::lhs, functions, codes});
+                        Side::lhs, has_floats(family), functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {
     const Variant* user = nullptr;
     const std::vector<ClientCode> codes = packer_codes(packer, user);
     const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
-    const auto functions = packer_functions(packer, layout, !codes.empty());
+    const auto functions = packer_functions(packer, layout, codes);
     const std::vector<std::string> about = {"KleidiAI's name for packers by panel and kr"};
     add("include/" + client_header(packer), about, print_client_header(packer, functions));
     add_source(packer.name, about,
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
-    entries_.push_back({client_header(packer), packer.name, "", "", packer.side, functions, codes});
+    entries_.push_back({client_header(packer), packer.name, "", "", packer.side,
+                        is_float(*packer.format), functions, codes});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of
@@ -138,7 +138,8 @@ class ClientMaker {
                  {layout.panel.fixed, layout.order.kr, block_of_code(layout), source.symbol});
       }
     }
-    if (example == nullptr) {
+    // Those of codes can be plain C.
+    if (example == nullptr || (is_float(*packer.format) && codes.empty())) {
       std::sort(sources.begin(), sources.end());
       sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
       throw SpecError(packer.where, unknown_text(fmt::format("source of {}", packer.format->name),

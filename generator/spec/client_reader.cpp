@@ -44,8 +44,10 @@ Variants of_family(const YamlNode& node, const Variants& variants) {
 }
 
 std::string describe_kernel(const Variant& variant) {
-  return fmt::format("{{isa: {}, panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}}}",
-                     variant.isa->name, to_string(variant.lhs.panel), to_string(variant.rhs.panel),
+  const std::string& core = variant.knobs.core;
+  return fmt::format("{{isa: {}{}, panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}}}",
+                     variant.isa->name, core.empty() ? "" : ", core: " + core,
+                     to_string(variant.lhs.panel), to_string(variant.rhs.panel),
                      variant.rhs.order.kr, to_string(variant.tile.m), to_string(variant.tile.n));
 }
 
@@ -68,10 +70,12 @@ Variants find_kernels(const YamlNode& node, const Variants& family) {
   const int64_t kr = panels.at("kr").positive();
   const Tile wanted = {read_tile_m(tile.at("m")), read_tile_n(tile.at("n"))};
   const std::string& isa = node.at("isa").text();
+  const YamlNode* const core = node.find("core");
   Variants found;
   for (const Variant* variant : family) {
     if (variant->isa->name == isa && variant->lhs.panel == lhs && variant->rhs.panel == rhs &&
-        variant->rhs.order.kr == kr && variant->tile.m == wanted.m && variant->tile.n == wanted.n) {
+        variant->rhs.order.kr == kr && variant->tile.m == wanted.m && variant->tile.n == wanted.n &&
+        variant->knobs.core == (core == nullptr ? "" : core->text())) {
       found.push_back(variant);
     }
   }
@@ -89,7 +93,7 @@ Variants find_kernels(const YamlNode& node, const Variants& family) {
 
 ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t sr,
                          std::set<std::string>& taken) {
-  node.expect_keys({"name", "step", "isa", "panels", "tile"});
+  node.expect_keys({"name", "step", "isa", "core", "panels", "tile"});
   ClientMatmul matmul;
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
@@ -137,20 +141,43 @@ const Source& read_rows(const YamlNode& node) {
   node.fail(unknown_text("source of weights", node.text(), known));
 }
 
+/// Packers of floats are for one shape of panels.
+void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& packer) {
+  node.expect_keys({"name", "rhs", "from", "panel", "edge"});
+  packer.panel = node.at("panel").positive();
+  std::set<int64_t> known;
+  for (const Variant* variant : variants) {
+    const bool reads = variant->style == LayoutStyle::kleidiai;
+    if (reads && variant->family.rhs == packer.format) known.insert(variant->rhs.panel.fixed);
+  }
+  if (known.count(packer.panel) == 0) {
+    node.at("panel").fail(
+        fmt::format("no kernel with layout kleidiai reads {} in panels of {}: "
+                    "of {} they do",
+                    packer.format->name, packer.panel, fmt::join(known, ", ")));
+  }
+  const YamlNode* const edge = node.find("edge");
+  if (edge == nullptr) return;
+  if (edge->text() != "first") edge->fail("an edge is 'first', or left out: zeros");
+  packer.first_again = true;
+}
+
 ClientPacker read_packer(const YamlNode& node, const Variants& variants,
                          std::set<std::string>& taken) {
   ClientPacker packer;
   packer.side = node.find("lhs") != nullptr ? Side::lhs : Side::rhs;
+  packer.name = read_c_name(node.at("name"), taken);
+  const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
+  packer.format = &read_packed_format(format, packer.side, variants);
   if (packer.side == Side::lhs) {
     node.expect_keys({"name", "lhs", "from"});
+  } else if (is_float(*packer.format)) {
+    read_panels(node, variants, packer);
   } else {
     node.expect_keys({"name", "rhs", "from", "params", "alias"});
     packer.params = node.at("params").text();
     if (const YamlNode* alias = node.find("alias")) packer.alias = alias->text();
   }
-  packer.name = read_c_name(node.at("name"), taken);
-  const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
-  packer.format = &read_packed_format(format, packer.side, variants);
   packer.source = node.at("from").text();
   packer.where = node.at("from").where();
   if (packer.side == Side::rhs) packer.rows_of_n = rows_are_k(read_rows(node.at("from")));

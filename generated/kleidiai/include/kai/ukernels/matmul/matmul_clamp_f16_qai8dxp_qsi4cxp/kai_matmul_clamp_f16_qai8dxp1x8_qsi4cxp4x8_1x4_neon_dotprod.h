@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (ba86cef54bd16f04)
+// from   integrations/kleidiai/names.yaml (69f549b5100c91a7)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (ba86cef54bd16f04)
+// from   integrations/kleidiai/names.yaml (69f549b5100c91a7)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (ba86cef54bd16f04)
+// from   integrations/kleidiai/names.yaml (69f549b5100c91a7)
 // again  tilewright generate
 
 #pragma once
