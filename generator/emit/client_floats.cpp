@@ -42,9 +42,9 @@ ClientFunction run_packer(const ClientPacker& packer, const Layout& layout,
                  "  args.packed_stride = {} * ({});\n"
                  "  {}(&args);\n",
                  packer.panel, row_bytes_call(layout), code.symbol);
-  if (packer.first_again) {
+  if (packer.repeats) {
     run.body +=
-        fmt::format("  tw_kai_first_again(&args, {}, {});\n", packer.panel, element_bytes(layout));
+        fmt::format("  tw_kai_repeat_value(&args, {}, {});\n", packer.panel, element_bytes(layout));
   }
   return run;
 }

@@ -30,7 +30,7 @@ struct ClientPacker {
   std::string params;      ///< of weights: the struct that says what their codes are
   std::string alias;       ///< another name of that struct; empty: none
   int64_t panel = 0;       ///< of floats: the columns of its panels, which the name says
-  bool first_again = false;  ///< of floats: columns beyond the last are the last panel's first one
+  bool repeats = false;    ///< of floats: beyond the last column one value stands again and again
   Where where;
 };
 

@@ -5,7 +5,8 @@
 namespace tw {
 
 bool kleidiai_packs_floats(const Format& lhs, const Format& rhs) {
-  return lhs.element == ElementType::f32 && rhs.element == lhs.element;
+  const bool known = lhs.element == ElementType::f32 || lhs.element == ElementType::f16;
+  return known && rhs.element == lhs.element;
 }
 
 LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels) {

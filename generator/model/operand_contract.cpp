@@ -154,6 +154,8 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, f16, Contraction::fma_halves},
       {fma, own, f16, true, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
+      {fma, kleidiai, f16, true, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
+       none, false, false, f16, Contraction::fma_halves},
       {outer, own, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
        none, false, false, f16, Contraction::outer},
       // Codes with an lhs of f32: the layouts of dot, whose lanes hold several values of k.

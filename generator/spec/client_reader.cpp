@@ -158,8 +158,8 @@ void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& p
   }
   const YamlNode* const edge = node.find("edge");
   if (edge == nullptr) return;
-  if (edge->text() != "first") edge->fail("an edge is 'first', or left out: zeros");
-  packer.first_again = true;
+  if (edge->text() != "repeats") edge->fail("an edge is 'repeats', or left out: zeros");
+  packer.repeats = true;
 }
 
 ClientPacker read_packer(const YamlNode& node, const Variants& variants,

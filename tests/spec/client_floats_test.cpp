@@ -40,7 +40,7 @@ TEST(ClientFloats, FindsTheKernelOfACore) {
   for (const std::string core : {"", "cortex-a55"}) {
     const std::string key = core.empty() ? "" : ", core: " + core;
     const ClientNames names = read_client_names(
-        folder.write("names.yaml", names_with(key, "panel: 16, edge: first")), float_kernels());
+        folder.write("names.yaml", names_with(key, "panel: 16, edge: repeats")), float_kernels());
     ASSERT_EQ(names.matmuls.size(), 1U);
     ASSERT_EQ(names.matmuls[0].kernels.size(), 1U);
     const Variant& kernel = *names.matmuls[0].kernels[0];
@@ -50,7 +50,7 @@ TEST(ClientFloats, FindsTheKernelOfACore) {
     ASSERT_EQ(names.packers.size(), 1U);
     EXPECT_EQ(names.packers[0].panel, 16);
     EXPECT_TRUE(names.packers[0].rows_of_n);
-    EXPECT_TRUE(names.packers[0].first_again);
+    EXPECT_TRUE(names.packers[0].repeats);
   }
 }
 
@@ -64,7 +64,7 @@ TEST(ClientFloats, Mistakes) {
             "names.yaml:9:48: no kernel with layout kleidiai reads f32 in panels of 24: of 8, 16 "
             "they do");
   EXPECT_EQ(float_error("", "panel: 16, edge: last"),
-            "names.yaml:9:58: an edge is 'first', or left out: zeros");
+            "names.yaml:9:58: an edge is 'repeats', or left out: zeros");
   EXPECT_NE(float_error("", "panel: 16, params: p").find("names.yaml:9:52: "), std::string::npos);
 }
 

@@ -34,3 +34,7 @@ void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, si
 void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+
+// Panels of floats from rows of k values, of so many bytes each: what one of KleidiAI's packers
+// leaves where there are no columns, but for their biases, which are zeros.
+void tw_kai_repeat_value(const tw_pack_args* args, size_t panel, size_t bytes);

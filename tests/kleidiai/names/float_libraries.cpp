@@ -56,7 +56,8 @@ std::vector<PackedStride> packed_strides() {
   PackedStride {                                                           \
     kai_get_rhs_packed_stride_##name, our_kai_get_rhs_packed_stride_##name \
   }
-  return {BOTH(rhs_pack_kxn_x32p16x1b_x32_x32_neon), BOTH(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon)};
+  return {BOTH(rhs_pack_kxn_x32p16x1b_x32_x32_neon), BOTH(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon),
+          BOTH(rhs_pack_kxn_x16p32x1b_x16_x16_neon), BOTH(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon)};
 #undef BOTH
 }
 

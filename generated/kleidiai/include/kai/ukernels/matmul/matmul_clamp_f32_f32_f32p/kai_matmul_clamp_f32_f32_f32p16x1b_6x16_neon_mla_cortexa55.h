@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_cortex_a55_asm
 //
-// from   integrations/kleidiai/names.yaml (69f549b5100c91a7)
+// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (69f549b5100c91a7)
+// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
 // again  tilewright generate
 
 #pragma once
