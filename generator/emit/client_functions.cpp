@@ -71,7 +71,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
              "  args.dst_stride = dst_stride_row;\n"
              "  args.min = scalar_min;\n"
              "  args.max = scalar_max;\n" +
-             call_kernel(codes);
+             (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(codes));
   return run;
 }
 

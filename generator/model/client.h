@@ -18,6 +18,7 @@ struct ClientMatmul {
   int64_t sr = 1;  ///< its kr is so many times our kernels'
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
+  const Variant* row = nullptr;  ///< of floats: for rows that fill no tile; null: the same
 };
 
 /// Packers into panels of any shape: which of ours there are follows from the kernels' layouts.

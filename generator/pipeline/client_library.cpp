@@ -28,14 +28,17 @@ void add_code(std::vector<ClientCode>& codes, const ClientCode& code) {
   if (!known) codes.push_back(code);
 }
 
+ClientCode code_of(const Variant& kernel) {
+  const std::string symbol =
+      prints_assembly(kernel) ? assembly_symbol(kernel) : intrinsics_symbol(kernel);
+  return {kernel.rhs.panel.fixed, kernel.rhs.order.kr, block_of_code(kernel.rhs), symbol};
+}
+
+/// What is for single rows comes last.
 std::vector<ClientCode> codes_of(const ClientMatmul& matmul) {
   std::vector<ClientCode> codes;
-  for (const Variant* kernel : matmul.kernels) {
-    const std::string symbol =
-        prints_assembly(*kernel) ? assembly_symbol(*kernel) : intrinsics_symbol(*kernel);
-    add_code(codes,
-             {kernel->rhs.panel.fixed, kernel->rhs.order.kr, block_of_code(kernel->rhs), symbol});
-  }
+  for (const Variant* kernel : matmul.kernels) add_code(codes, code_of(*kernel));
+  if (matmul.row != nullptr) codes.push_back(code_of(*matmul.row));
   return codes;
 }
 

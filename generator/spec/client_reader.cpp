@@ -60,10 +60,11 @@ std::string describe_kernel(const Variant& variant) {
                         family.front()->family.name, fmt::join(known, "\n  ")));
 }
 
-Variants find_kernels(const YamlNode& node, const Variants& family) {
+/// `key`: whose tile they have.
+Variants find_kernels(const YamlNode& node, const Variants& family, const std::string& key) {
   const YamlNode& panels = node.at("panels");
   panels.expect_keys({"lhs", "rhs", "kr"});
-  const YamlNode& tile = node.at("tile");
+  const YamlNode& tile = node.at(key);
   tile.expect_keys({"m", "n"});
   const Length lhs = read_tile_m(panels.at("lhs"));
   const Length rhs = read_tile_n(panels.at("rhs"));
@@ -93,7 +94,7 @@ Variants find_kernels(const YamlNode& node, const Variants& family) {
 
 ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t sr,
                          std::set<std::string>& taken) {
-  node.expect_keys({"name", "step", "isa", "core", "panels", "tile"});
+  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "row"});
   ClientMatmul matmul;
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
@@ -101,7 +102,13 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t s
   matmul.m_step = step.at("m").positive();
   matmul.n_step = step.at("n").positive();
   matmul.sr = sr;
-  matmul.kernels = find_kernels(node, family);
+  matmul.kernels = find_kernels(node, family, "tile");
+  const YamlNode* const row = node.find("row");
+  if (row == nullptr) return matmul;
+  if (!is_float(*matmul.kernels.front()->family.lhs)) {
+    row->fail("only rows that are not packed can have kernels of their own");
+  }
+  matmul.row = find_kernels(node, family, "row").front();
   return matmul;
 }
 

@@ -205,12 +205,15 @@ TEST(Explain, FloatsOnKleidiaisLayoutsNeedFewerInstructions) {
       ++seen;
       const Explanation it = explain(program, n1);
       const bool in_order = !variant.knobs.core.empty();
+      const bool row = variant.tile.m == Length{1};
       const double goal = in_order ? ordered : variant.rhs.panel.fixed > 8 ? wide : narrow;
-      EXPECT_GE(it.macs_per_instruction, goal) << to_text(it);
-      EXPECT_GE(it.share_of_peak, in_order ? 0.9 : 0.99) << to_text(it);
+      if (!row) {
+        EXPECT_GE(it.macs_per_instruction, goal) << to_text(it);
+      }
+      EXPECT_GE(it.share_of_peak, row ? 0.85 : in_order ? 0.9 : 0.99) << to_text(it);
     };
     for_each_kernel(isa, compare, family);
-    EXPECT_EQ(seen, 3);
+    EXPECT_EQ(seen, 6);
   };
   check("neon", "matmul_clamp_f32_f32_f32p", 3.1, 3.3, 3.1);
   check("neon_fp16", "matmul_clamp_f16_f16_f16p", 0, 7, 6.2);

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16_f16p16x1_6x16_neon_fp16_kleidiai_u16_asm
+//   tw_matmul_clamp_f16_f16_f16p16x1_1x16_neon_fp16_kleidiai_u8_a4_asm
 //
-// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
+// from   integrations/kleidiai/names.yaml (ca7c8c088581222e)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f16_f16_f16p16x1_6x16_neon_fp16_kleidiai_u16_asm(const tw_args* args);
+void tw_matmul_clamp_f16_f16_f16p16x1_1x16_neon_fp16_kleidiai_u8_a4_asm(const tw_args* args);
 
 static inline size_t rhs_panel_bytes(size_t k) {
   return 16 * (k * 2 + 2);
@@ -93,6 +95,11 @@ void kai_run_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
+  args.m = m / 6 * 6;
   tw_matmul_clamp_f16_f16_f16p16x1_6x16_neon_fp16_kleidiai_u16_asm(&args);
+  args.lhs = (const char*)lhs + args.m * lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = m - args.m;
+  tw_matmul_clamp_f16_f16_f16p16x1_1x16_neon_fp16_kleidiai_u8_a4_asm(&args);
 }
 #endif

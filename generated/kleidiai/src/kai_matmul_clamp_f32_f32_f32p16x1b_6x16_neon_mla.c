@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
+//   tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_asm
 //
-// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
+// from   integrations/kleidiai/names.yaml (ca7c8c088581222e)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm(const tw_args* args);
+void tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_asm(const tw_args* args);
 
 static inline size_t rhs_panel_bytes(size_t k) {
   return 16 * (k * 4 + 4);
@@ -92,6 +94,11 @@ void kai_run_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
+  args.m = m / 6 * 6;
   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm(&args);
+  args.lhs = (const char*)lhs + args.m * lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = m - args.m;
+  tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_asm(&args);
 }
 #endif

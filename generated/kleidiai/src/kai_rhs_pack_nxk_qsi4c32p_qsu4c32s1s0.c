@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
+// from   integrations/kleidiai/names.yaml (ca7c8c088581222e)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32p_qsu4c32s1s0.h"

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
+// from   integrations/kleidiai/names.yaml (ca7c8c088581222e)
 // again  tilewright generate
 
 #pragma once

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_cortex_a55_asm
+//   tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_cortex_a55_asm
 //
-// from   integrations/kleidiai/names.yaml (1e8aaae0021f3f49)
+// from   integrations/kleidiai/names.yaml (ca7c8c088581222e)
 // again  tilewright generate
 
 #pragma once
