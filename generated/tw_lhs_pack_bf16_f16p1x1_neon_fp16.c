@@ -5,7 +5,7 @@
 // into lhs f16 m1 kr1 k%1 [data] (602068c7767e2e3c)
 //          | 16 x k bits of codes |
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (5407ec2010ea010c)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

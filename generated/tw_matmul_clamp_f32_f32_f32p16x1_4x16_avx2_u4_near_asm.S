@@ -8,7 +8,7 @@
 //     | 512 x k bits of codes | 16 f32 x bias |
 // tile 4 x 16: needs 13 vector registers on avx2 (8 accumulators + 5 operands), 16 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (a356d2048a76ae81)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (f3e4bb4c585fe78a)
 // again  tilewright generate
 //
 // Registers in loop k:

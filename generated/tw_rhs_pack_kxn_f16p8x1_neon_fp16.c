@@ -5,7 +5,7 @@
 // into rhs f16 n8 kr1 k%1 [data|bias:f32] (afc77b004c950f54)
 //          | 128 x k bits of codes | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f16_f16_f16p.yaml (5407ec2010ea010c)
+// from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
+// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
 // again  tilewright generate
 
 #pragma once
@@ -60,6 +60,14 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p8x4_1x8_sve_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -72,8 +80,30 @@
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p4x8sb_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x32p16x1b_x32_x32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x16p32x1b_x16_x16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon.h>
 
 #define TW_KAI_VERSION "1.32.0"
+
+#define TW_KAI_FLOAT_MATMULS(X) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55)
+
+#define TW_KAI_FLOAT_RHS_PACKERS(X) \
+  X(rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon)
 
 #define TW_KAI_FUNCTIONS(X) \
   X(kai_get_m_step_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_neon_dotprod) \
@@ -560,6 +590,66 @@
   X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
   X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
   X(kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_run_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_run_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_run_matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
+  X(kai_get_m_step_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_n_step_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_nr_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_kr_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_sr_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_run_matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
+  X(kai_get_m_step_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_n_step_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_nr_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_kr_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_sr_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_run_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
+  X(kai_get_m_step_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_n_step_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_nr_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_kr_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_sr_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_lhs_offset_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(kai_run_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -625,7 +715,47 @@
   X(kai_get_rhs_offset_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
   X(kai_get_rhs_packed_offset_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
   X(kai_get_rhs_packed_size_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
-  X(kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0)
+  X(kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
+  X(kai_get_n_step_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(kai_get_bias_offset_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(kai_run_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
+  X(kai_get_n_step_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_get_bias_offset_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_run_rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
+  X(kai_get_n_step_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_get_bias_offset_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_run_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
+  X(kai_get_n_step_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(kai_get_bias_offset_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(kai_run_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
+  X(kai_get_n_step_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_get_bias_offset_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_run_rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
+  X(kai_get_n_step_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_bias_offset_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_run_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon)
 
 #define TW_KAI_LHS_BLOCK_PACKERS(X) \
   X(lhs_quant_pack_qsi8d32p_f32) \
@@ -770,7 +900,27 @@
   X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, run_matmul)
+  X(kai_matmul_clamp_f32_qsi8d32p_qsi4c32p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_lhs_offset) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_f32_f32p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, run_matmul)
 
 #define TW_KAI_RHS_PACKERS(X) \
   X(rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \

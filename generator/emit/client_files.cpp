@@ -17,6 +17,7 @@ std::string extern_c(const std::string& text) {
 
 /// Of the family's struct.
 std::string pointer_name(const ClientFunction& function) {
+  if (!function.member.empty()) return function.member;
   return function.name == "run" ? "run_matmul" : function.name;
 }
 
@@ -130,11 +131,11 @@ std::string print_client_interface(const Family& family,
   std::string types;
   std::string members;
   for (const ClientFunction& function : functions) {
-    const std::string member = pointer_name(function);
-    const std::string begin =
-        fmt::format("typedef {} (*kai_{}_{}_func_t)", function.result, family.name, member);
+    const std::string type = fmt::format("kai_{}_{}_func_t", family.name,
+                                         function.name == "run" ? "run_matmul" : function.name);
+    const std::string begin = fmt::format("typedef {} (*{})", function.result, type);
     types += begin + parameter_list(function, begin.size()) + ";\n";
-    members += fmt::format("  kai_{}_{}_func_t {};\n", family.name, member, member);
+    members += fmt::format("  {} {};\n", type, pointer_name(function));
   }
   return "#pragma once\n\n#include <stddef.h>\n\n" +
          extern_c(
@@ -145,9 +146,10 @@ std::string print_client_source(const ClientMatmul& matmul,
                                 const std::vector<ClientFunction>& functions,
                                 const std::vector<ClientCode>& codes, const std::string& guard) {
   const Variant& kernel = *matmul.kernels.front();
-  const std::string text =
-      declare_codes(codes, "tw_args") + panel_bytes_function("lhs", kernel.lhs) +
-      panel_bytes_function("rhs", kernel.rhs) + definitions(matmul.name, functions);
+  const std::string lhs = has_floats(kernel.family) ? "" : panel_bytes_function("lhs", kernel.lhs);
+  const std::string text = declare_codes(codes, "tw_args") + lhs +
+                           panel_bytes_function("rhs", kernel.rhs) +
+                           definitions(matmul.name, functions);
   return fmt::format(
       "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"tilewright/kernel.h\"\n\n{}",
       client_header(matmul), guarded(guard, text));
@@ -158,15 +160,17 @@ std::string print_client_source(const ClientPacker& packer,
                                 const std::vector<ClientCode>& codes, const Layout& layout,
                                 const std::string& guard) {
   const bool by_blocks = packer.side == Side::rhs && layout.block != 0;
+  const std::string find = is_float(layout.element) ? "" : find_function(codes, by_blocks);
   const std::string text = declare_codes(codes, "tw_pack_args") +
-                           bytes_function("row_bytes", layout, row_bytes_text(layout)) +
-                           find_function(codes, by_blocks) + definitions(packer.name, functions);
+                           bytes_function("row_bytes", layout, row_bytes_text(layout)) + find +
+                           definitions(packer.name, functions);
   return fmt::format(
       "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"packing.h\"\n\n{}",
       client_header(packer), guarded(guard, text));
 }
 
 std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
+  if (is_float(*packer.format)) return "FLOAT_RHS_PACKERS";
   if (packer.side == Side::lhs) return layout.block != 0 ? "LHS_BLOCK_PACKERS" : "LHS_PACKERS";
   return packer.rows_of_blocks ? "RHS_ROW_PACKERS" : "RHS_PACKERS";
 }
@@ -176,7 +180,8 @@ std::string print_client_table(const std::vector<ClientEntry>& entries) {
   for (const ClientEntry& entry : entries) {
     std::vector<std::string> symbols;
     for (const ClientCode& code : entry.codes) symbols.push_back(fmt::format("`{}`", code.symbol));
-    if (entry.family.empty()) symbols.emplace_back("plain C for all other panels");
+    const bool any = entry.family.empty() && entry.list != "FLOAT_RHS_PACKERS";
+    if (any) symbols.emplace_back("plain C for all other panels");
     text += fmt::format("| `{}` | {} |\n", entry.name, fmt::join(symbols, ", "));
   }
   return text;

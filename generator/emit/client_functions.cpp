@@ -18,8 +18,20 @@ int64_t fixed(Length length) {
   return length.fixed;
 }
 
-const char* output_type(ElementType type) {
-  return type == ElementType::f32 ? "float" : "void";
+const char* output_type(const Family& family) {
+  return family.dst == ElementType::f32 && !has_floats(family) ? "float" : "void";
+}
+
+/// Of activations, and what becomes of them.
+ClientParameters lhs_parameters(const Family& family) {
+  return has_floats(family) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
+                            : ClientParameters{"const void* lhs_packed"};
+}
+
+std::string lhs_args(const Variant& kernel) {
+  if (has_floats(kernel.family)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
+  return fmt::format("  args.lhs = lhs_packed;\n  args.lhs_stride = lhs_panel_bytes(k{});\n",
+                     kernel.lhs.block != 0 ? ", bl" : "");
 }
 
 /// The kernel that serves blocks of `bl`.
@@ -29,30 +41,28 @@ std::string call_kernel(const std::vector<ClientCode>& codes) {
                      codes.back().symbol);
 }
 
-ClientFunction run_matmul(const Variant& kernel, const std::vector<ClientCode>& codes) {
+ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
+  const Variant& kernel = *matmul.kernels.front();
   const ElementType dst = kernel.family.dst;
   const ClientParameters bl = block_parameter(kernel.rhs);
   ClientFunction run;
   run.name = "run";
   run.result = "void";
   run.parameters = with({"size_t m", "size_t n", "size_t k"}, bl);
-  run.parameters =
-      with(run.parameters, {"const void* lhs_packed", "const void* rhs_packed",
-                            fmt::format("{}* dst", output_type(dst)), "size_t dst_stride_row",
-                            "size_t dst_stride_col", "float scalar_min", "float scalar_max"});
-  run.body = client_check(fmt::format("dst_stride_col == {}", bits(dst) / 8)) +
-             check_blocks(kernel.rhs) +
+  run.parameters = with(run.parameters, lhs_parameters(kernel.family));
+  run.parameters = with(
+      run.parameters,
+      {"const void* rhs_packed", fmt::format("{}* dst", output_type(kernel.family)),
+       "size_t dst_stride_row", "size_t dst_stride_col", "float scalar_min", "float scalar_max"});
+  const std::string columns = client_check(fmt::format("dst_stride_col == {}", bits(dst) / 8));
+  run.body = (checks_strides(matmul) ? columns : "") + check_blocks(kernel.rhs) +
              "  KAI_UNUSED(dst_stride_col);\n"
              "  tw_args args = {0};\n"
              "  args.size = sizeof args;\n"
              "  args.m = m;\n"
              "  args.n = n;\n"
              "  args.k = k;\n" +
-             (bl.empty() ? "" : "  args.block = bl;\n") +
-             "  args.lhs = lhs_packed;\n"
-             "  args.lhs_stride = lhs_panel_bytes(k" +
-             (kernel.lhs.block != 0 ? ", bl" : "") +
-             ");\n"
+             (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(kernel) +
              "  args.rhs = rhs_packed;\n"
              "  args.rhs_stride = rhs_panel_bytes(k" +
              (bl.empty() ? "" : ", bl") +
@@ -61,7 +71,7 @@ ClientFunction run_matmul(const Variant& kernel, const std::vector<ClientCode>& 
              "  args.dst_stride = dst_stride_row;\n"
              "  args.min = scalar_min;\n"
              "  args.max = scalar_max;\n" +
-             call_kernel(codes);
+             (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(codes));
   return run;
 }
 
@@ -109,6 +119,7 @@ std::string check_blocks(const Layout& layout) {
 std::string row_bytes_text(const Layout& layout) {
   const int64_t panel = fixed(layout.panel);
   const int64_t once = fixed(panel_bytes(layout, 0)) / panel;
+  if (is_float(layout.element)) return fmt::format("k * {} + {}", bits(layout.element) / 8, once);
   const int64_t codes = byte_codes(layout);
   const std::string divided = codes == 1 ? "" : fmt::format(" / {}", codes);
   if (layout.block == 0) {
@@ -123,29 +134,35 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes) {
   const Variant& kernel = *matmul.kernels.front();
   const int64_t bytes = bits(kernel.family.dst) / 8;
-  return {number("m_step", matmul.m_step),
-          number("n_step", matmul.n_step),
-          number("mr", fixed(kernel.lhs.panel)),
-          number("nr", fixed(kernel.rhs.panel)),
-          number("kr", kernel.rhs.order.kr * matmul.sr),
-          number("sr", matmul.sr),
-          packed_offset("lhs", "m_idx", kernel.lhs),
-          packed_offset("rhs", "n_idx", kernel.rhs),
-          {"get_dst_offset",
-           "size_t",
-           {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
-           client_check(fmt::format("m_idx % {} == 0", matmul.m_step)) +
-               client_check(fmt::format("n_idx % {} == 0", matmul.n_step)) +
-               client_return(fmt::format("n_idx * {} + m_idx * dst_stride", bytes))},
-          {"get_dst_size",
-           "size_t",
-           {"size_t m", "size_t n"},
-           client_return(fmt::format("m * n * {}", bytes))},
-          run_matmul(kernel, codes)};
+  std::vector<ClientFunction> all = {
+      number("m_step", matmul.m_step),
+      number("n_step", matmul.n_step),
+      number("mr", fixed(kernel.lhs.panel)),
+      number("nr", fixed(kernel.rhs.panel)),
+      number("kr", kernel.rhs.order.kr * matmul.sr),
+      number("sr", matmul.sr),
+      has_floats(kernel.family) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
+      packed_offset("rhs", "n_idx", kernel.rhs),
+      {"get_dst_offset",
+       "size_t",
+       {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
+       client_check(fmt::format("m_idx % {} == 0", matmul.m_step)) +
+           client_check(fmt::format("n_idx % {} == 0", matmul.n_step)) +
+           client_return(fmt::format("n_idx * {} + m_idx * dst_stride", bytes))},
+      {"get_dst_size",
+       "size_t",
+       {"size_t m", "size_t n"},
+       client_return(fmt::format("m * n * {}", bytes))},
+      run_matmul(matmul, codes)};
+  // Rows that are not packed are in no panels.
+  if (has_floats(kernel.family)) all.erase(all.begin() + 2);
+  return all;
 }
 
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
-                                             bool has_code) {
+                                             const std::vector<ClientCode>& codes) {
+  if (is_float(*packer.format)) return float_packer_functions(packer, layout, codes);
+  const bool has_code = !codes.empty();
   if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);
   return packer.rows_of_blocks ? row_packer_functions(packer, layout, has_code)
                                : rhs_packer_functions(packer, layout, has_code);

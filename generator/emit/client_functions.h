@@ -15,6 +15,7 @@ struct ClientFunction {
   std::string result;                   ///< its type
   std::vector<std::string> parameters;  ///< "size_t m_idx"
   std::string body;                     ///< statements, indented
+  std::string member = {};              ///< of the family's struct; empty: as the name
 };
 
 /// Generated code for one shape of panels and one length of blocks (long ones: that of any of
@@ -26,12 +27,16 @@ struct ClientCode {
   std::string symbol;
 };
 
+/// Whether a family's rows of activations are not packed, and weights are floats in panels that
+/// the name says.
+bool has_floats(const Family& family);
+
 /// `codes`: those of its kernels.
 std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes);
-/// `layout`: of any of the panels that it fills; `has_code`: for some there are generated packers.
+/// `layout`: of any of the panels that it fills; `codes`: generated packers, of some of them.
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
-                                             bool has_code);
+                                             const std::vector<ClientCode>& codes);
 
 /// C for the bytes that a row or a column takes in packed panels of such a layout, of k and, with
 /// blocks, of bl.

@@ -12,19 +12,6 @@ const char* const unused_shape = "  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n";
 const ClientParameters shape = {"size_t mr", "size_t kr", "size_t sr"};
 const ClientParameters rhs_shape = {"size_t nr", "size_t kr", "size_t sr"};
 
-/// What is the same in all runs of packers.
-std::string pack_args(const std::string& rows, const std::string& operand,
-                      const std::string& source) {
-  return fmt::format(
-      "  tw_pack_args args = {{0}};\n"
-      "  args.size = sizeof args;\n"
-      "  args.rows = args.row_end = {};\n"
-      "  args.k = k;\n"
-      "  args.source = {};\n"
-      "  args.packed = {}_packed;\n",
-      rows, source, operand);
-}
-
 /// What the functions of a packer of weights depend on.
 struct Weights {
   bool blocks = false;   ///< whose scales and strides the caller gives
@@ -114,6 +101,18 @@ ClientFunction rhs_offset(const Weights& weights) {
 }
 
 }  // namespace
+
+std::string pack_args(const std::string& rows, const std::string& operand,
+                      const std::string& source) {
+  return fmt::format(
+      "  tw_pack_args args = {{0}};\n"
+      "  args.size = sizeof args;\n"
+      "  args.rows = args.row_end = {};\n"
+      "  args.k = k;\n"
+      "  args.source = {};\n"
+      "  args.packed = {}_packed;\n",
+      rows, source, operand);
+}
 
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {

@@ -20,7 +20,23 @@ ClientParameters with(ClientParameters some, const ClientParameters& more);
 ClientParameters block_parameter(const Layout& layout);
 std::string row_bytes_call(const Layout& layout);
 std::string check_blocks(const Layout& layout);
+/// What is the same in all runs of packers of an operand: `rows` of k values from `source` on.
+std::string pack_args(const std::string& rows, const std::string& operand,
+                      const std::string& source);
 
+// client_floats.cpp
+/// Where rows of floats begin, which are not packed.
+ClientFunction lhs_offset(const ClientMatmul& matmul);
+/// Whether columns of outputs that are apart are refused: those of floats are so by older names
+/// only.
+bool checks_strides(const ClientMatmul& matmul);
+/// Calls the first of the kernels for whole tiles of rows, the last one for the others.
+std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes);
+/// Of packers of floats, which fill panels of one shape.
+std::vector<ClientFunction> float_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                   const std::vector<ClientCode>& codes);
+
+// client_packers.cpp
 /// Of packers of quantized operands.
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);

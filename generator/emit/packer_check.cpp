@@ -60,14 +60,13 @@ void check_data(const Layout& layout) {
          "a panel needs data, and on the rhs sums, minimums or tops behind it, or nothing");
 }
 
-/// Floats have no more than the bias behind them.
+/// Floats have no more than the bias beside them.
 void check_floats(const Layout& layout) {
-  const size_t fields = layout.fields.size();
+  const size_t others = field_index(layout, FieldKind::bias) >= 0 ? 1 : 0;
   expect(layout,
-         layout.fields.front().kind == FieldKind::data &&
-             layout.k_multiple % layout.order.kr == 0 && layout.edge == Edge::zeros &&
-             (fields == 1 || (fields == 2 && layout.fields.back().kind == FieldKind::bias)),
-         "k of floats is padded to whole groups, and only a bias stands behind them");
+         field_index(layout, FieldKind::data) >= 0 && layout.fields.size() == 1 + others &&
+             layout.k_multiple % layout.order.kr == 0 && layout.edge == Edge::zeros,
+         "k of floats is padded to whole groups, and only a bias stands beside them");
 }
 
 }  // namespace

@@ -3,15 +3,31 @@
 #include <bit>
 
 #include "lower/output.h"
+#include "lower/widen.h"
 
 namespace tw {
 namespace {
 
+ElementType bias_type(const Tile1& t) {
+  return field_of(*t.rhs.layout, FieldKind::bias).type;
+}
+
+/// Of the biases of a vector of columns.
+Length bias_bytes(const Tile1& t) {
+  return lanes_bytes(t.b.isa(), bias_type(t));
+}
+
+Value as_bias(const Tile1& t, Value value) {
+  return widened(t.b, value, bias_type(t), "bias", Role::operand);
+}
+
 /// The bias of the columns of panel `p`.
 Value bias_of_panel(const Tile1& t, const std::vector<Value>& packed, int64_t p) {
   const Value own = t.b.arg(ArgField::bias);
-  const Value moved = t.b.op(OpCode::iadd, {own, t.column_bytes});
-  const Length columns = t.b.isa().vector_bytes * (p * t.rhs.rows);
+  const bool halves = bits(bias_type(t)) == 16;
+  const Value before = halves ? t.b.op(OpCode::ishr, {t.column_bytes}, {.imm = 1}) : t.column_bytes;
+  const Value moved = t.b.op(OpCode::iadd, {own, before});
+  const Length columns = bias_bytes(t) * (p * t.rhs.rows);
   return t.b.op(OpCode::if_null, {own, packed[static_cast<size_t>(p)], t.b.add(moved, columns)}, {},
                 "bias", Role::address);
 }
@@ -34,8 +50,30 @@ std::vector<Place> bias_places(const Tile1& t, const std::vector<Value>& packed)
     panels.push_back(bias_of_panel(t, packed, p));
   }
   std::vector<Place> places;
-  for (int64_t j = 0; j < t.vectors(); ++j) places.push_back(rhs_vector(t, panels, j));
+  for (int64_t j = 0; j < t.vectors(); ++j) {
+    const auto panel = static_cast<size_t>(j / t.rhs.rows);
+    places.push_back({panels[panel], bias_bytes(t) * (j % t.rhs.rows)});
+  }
   return places;
+}
+
+Value load_bias(const Tile1& t, const Place& at) {
+  return as_bias(t, t.b.op(OpCode::load, {at.pointer},
+                           {.offset = at.offset, .bytes = bias_bytes(t)}, "bias", Role::operand));
+}
+
+Value load_bias(const Tile1& t, const Place& at, Value columns) {
+  return as_bias(
+      t, t.b.op(OpCode::load_pred, {columns, at.pointer},
+                {.bits = bits(bias_type(t)), .offset = at.offset, .bytes = bias_bytes(t)}, "bias",
+                Role::operand));
+}
+
+Value load_bias_lanes(const Tile1& t, const std::vector<Place>& places, Value last,
+                      int64_t vector) {
+  const Place& at = places[static_cast<size_t>(vector)];
+  const Value first = places.front().pointer;
+  return as_bias(t, load_lanes(t, last, first, at, vector, bits(bias_type(t)), "bias"));
 }
 
 Value column_predicate(const Tile1& t, int64_t vector) {

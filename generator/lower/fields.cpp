@@ -62,8 +62,10 @@ std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKin
   const Layout& layout = *side.layout;
   const int index = field_index(layout, kind);
   // At k = 0 the codes take no room: what is left is the distance from their end.
-  const Length behind = field_offset(layout, static_cast<size_t>(index), 0);
-  Value skip = t.b.add(all_codes(t, layout), behind);
+  const Length at = field_offset(layout, static_cast<size_t>(index), 0);
+  const bool is_before = layout.block == 0 && index < field_index(layout, FieldKind::data);
+  Value skip =
+      is_before ? t.b.op(OpCode::length, {}, {.offset = at}) : t.b.add(all_codes(t, layout), at);
   if (side.sub != no_value) {
     skip = t.b.op(OpCode::iadd, {skip, times(t.b, side.sub, row_bytes(layout, kind))});
   }

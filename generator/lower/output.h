@@ -72,6 +72,13 @@ Value add_zero_point(const Tile1& t, Value sum, Value columns, Value zero, const
 Value load_lanes(const Tile1& t, Value last, Value row, const Place& at, int64_t vector, int bits,
                  const std::string& name);
 
+/// A vector of biases as f32, given bias_places(): all of them ...
+Value load_bias(const Tile1& t, const Place& at);
+/// ... those of columns that exist ...
+Value load_bias(const Tile1& t, const Place& at, Value columns);
+/// ... or as load_lanes() does, of all places one.
+Value load_bias_lanes(const Tile1& t, const std::vector<Place>& places, Value last, int64_t vector);
+
 // store.cpp
 /// From row-major sums to memory: whole vectors when the tile is whole, else exactly the columns
 /// that exist. Rows beyond the edge land on the last row and are overwritten by it; they read it,

@@ -10,6 +10,12 @@ Path path_of(const Part& root, FieldKind kind) {
   return {field.axes, field.base};
 }
 
+Path path_in_panel(const Layout& layout) {
+  Path path = path_of(axes(layout), FieldKind::data);
+  if (layout.block == 0) path.base = 0;
+  return path;
+}
+
 Path path_below(Path path, int64_t end) {
   std::erase_if(path.axes, [&](const Axis& axis) {
     return axis.dim == Dim::k && axis.step.at({1, 1}) >= end;

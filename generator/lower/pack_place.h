@@ -14,6 +14,8 @@ struct Path {
 };
 
 Path path_of(const Part& root, FieldKind kind);
+/// To values, from where those of a panel begin; with blocks from a block's start.
+Path path_in_panel(const Layout& layout);
 
 /// Without the digits that values of k below `end` do not have.
 Path path_below(Path path, int64_t end);

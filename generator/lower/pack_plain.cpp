@@ -27,7 +27,7 @@ class PlainPacker {
         source_(source),
         given_{b},
         from_(path_of(source.axes, FieldKind::data)),
-        to_(path_of(axes(layout), FieldKind::data)),
+        to_(path_in_panel(layout)),
         bias_(source_offset(b, layout, source)),
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),

@@ -87,8 +87,8 @@ void for_panels(Builder& b, const Layout& layout, const std::function<void(const
 
 namespace {
 
-Value field_bytes(Builder& b, const Layout& layout) {
-  return length(b, layout.panel * 4);
+Value field_bytes(Builder& b, const Layout& layout, const Field& field) {
+  return length(b, (layout.panel * bits(field.type)).divided(8));
 }
 
 /// Bytes of all blocks of so many values of k.
@@ -118,7 +118,7 @@ void for_fields(Builder& b, const Layout& layout, Value padded, Value to, F&& f)
     const Field& following = *(&field + 1);
     const std::string next(name(following.kind));
     if (!is_repeated(field)) {
-      at = plus(b, {at, field_bytes(b, layout)}, next);
+      at = plus(b, {at, field_bytes(b, layout, field)}, next);
     } else if (!is_repeated(following)) {
       const Value bytes = blocks ? blocks_bytes(b, layout, padded) : codes_bytes(b, layout, padded);
       at = plus(b, {at, bytes}, next);
@@ -160,10 +160,11 @@ ArgField argument(FieldKind kind) {
 void write_floats(Builder& b, const Layout& layout, const Field& field, const Panel& panel,
                   Value at) {
   const Value from = b.arg(argument(field.kind));
-  const Value all = field_bytes(b, layout);
+  const Value all = field_bytes(b, layout, field);
+  const int64_t size = bits(field.type) / 8;
   const auto given = [&] {
-    const Value bytes = times(b, panel.rows, 4, "given_bytes");
-    b.op(OpCode::copy_bytes, {at, plus(b, {from, times(b, panel.row, 4)}), bytes});
+    const Value bytes = times(b, panel.rows, size, "given_bytes");
+    b.op(OpCode::copy_bytes, {at, plus(b, {from, times(b, panel.row, size)}), bytes});
     const Value missing = b.op(OpCode::isub, {all, bytes});
     if (layout.edge == Edge::last) {
       const Value behind = plus(b, {at, bytes}, "behind");
@@ -216,7 +217,7 @@ PanelPlaces write_fields(Builder& b, const Layout& layout, Value padded, const P
       places.codes = at;
     } else if (is_summed(layout, field)) {
       places.sums = at;
-      b.op(OpCode::fill_bytes, {at, b.constant(0), field_bytes(b, layout)});
+      b.op(OpCode::fill_bytes, {at, b.constant(0), field_bytes(b, layout, field)});
     } else {
       write_floats(b, layout, field, panel, at);
     }

@@ -122,10 +122,7 @@ class OutputWriter {
 
   void whole_rows() {
     const std::vector<Place> places = biases();
-    const BiasOf bias = [&](int64_t j) {
-      const Place& at = places[static_cast<size_t>(j)];
-      return b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand);
-    };
+    const BiasOf bias = [&](int64_t j) { return load_bias(t_, places[static_cast<size_t>(j)]); };
     rows_downwards(
         bias, [&](Value dst, int64_t j) { return output_->load(dst, j); },
         [&](Value dst, int64_t j, Value out) { output_->store(dst, j, out); });
@@ -136,8 +133,7 @@ class OutputWriter {
     const std::vector<Place> places = biases();
     const BiasOf bias = [&](int64_t j) {
       const auto column = static_cast<size_t>(j);
-      return b_.op(OpCode::load_pred, {columns[column], places[column].pointer},
-                   {.bits = 32, .offset = places[column].offset}, "bias", Role::operand);
+      return load_bias(t_, places[column], columns[column]);
     };
     const auto exist = [&](int64_t j) { return columns[static_cast<size_t>(j)]; };
     rows_downwards(
@@ -154,10 +150,7 @@ class OutputWriter {
     std::vector<Stored> all;
     const std::vector<Place> places = biases();
     const Value last = b_.op(OpCode::isub, {t_.n_left, b_.constant(1)});
-    const BiasOf bias = [&](int64_t j) {
-      const Place& at = places[static_cast<size_t>(j)];
-      return load_lanes(t_, last, places.front().pointer, at, j, 32, "bias");
-    };
+    const BiasOf bias = [&](int64_t j) { return load_bias_lanes(t_, places, last, j); };
     rows_downwards(
         bias, [&](Value dst, int64_t j) { return output_->load_lanes(last, dst, j); },
         [&](Value dst, int64_t j, Value out) {

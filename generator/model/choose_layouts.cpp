@@ -233,18 +233,17 @@ std::string pairs_of_formats(F&& fit) {
 }
 
 const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, Technique technique,
-                                         const Isa& isa, int block,
-                                         std::optional<ElementType> scales) {
+                                         const Isa& isa, int block, const Panels& wanted) {
   if (!kleidiai_packs(lhs, rhs)) {
     throw std::invalid_argument(
         fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
                     pairs_of_formats(kleidiai_packs)));
   }
   const ElementType its_scales = kleidiai_scales(lhs);
-  if (block != 0 && scales.value_or(its_scales) != its_scales) {
+  if (block != 0 && wanted.scales.value_or(its_scales) != its_scales) {
     throw std::invalid_argument(
         fmt::format("layout kleidiai is not known for scales of {}: those of blocks are {}",
-                    name(*scales), name(its_scales)));
+                    name(*wanted.scales), name(its_scales)));
   }
   if (lhs.scales == Granularity::block && block != shortest_block) {
     throw std::invalid_argument(
@@ -259,12 +258,14 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
                     lhs.name, isa.name));
   }
   const OperandContract* found =
-      find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, ElementType::f32);
+      find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, wanted.sums);
   if (found != nullptr) return *found;
+  const char* const needs = is_float(lhs)
+                                ? "those of floats"
+                                : "products of signed bytes, and for nibbles shifts of bytes";
   throw std::invalid_argument(
-      fmt::format("layout kleidiai is not possible with technique {} on {}: that needs products of "
-                  "signed bytes, and for nibbles shifts of bytes",
-                  name(technique), isa.name));
+      fmt::format("layout kleidiai is not possible with technique {} on {}: that needs {}",
+                  name(technique), isa.name, needs));
 }
 
 const OperandContract& own_contract(const Format& lhs, const Format& rhs, Technique technique,
@@ -352,7 +353,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract =
       own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
-          : kleidiai_contract(lhs, rhs, technique, isa, block, wanted.scales);
+          : kleidiai_contract(lhs, rhs, technique, isa, block, wanted);
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
   if (block != 0 && takes_sums && technique == Technique::outer) {
     throw std::invalid_argument(
@@ -367,13 +368,13 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_kr(contract, isa, panels.kr);
   check_block_depth(rhs, isa, block, panels.kr);
   check_panels(contract, isa, panels);
+  // Not packed, or read several values of k at a time.
+  if (is_float(lhs) && technique == Technique::fma && panels.lhs != Length{1}) {
+    throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
+                                            to_string(panels.lhs), lhs.name));
+  }
   if (!own) return kleidiai_layouts(lhs, rhs, panels, block);
   if (is_float(lhs)) {
-    // Not packed, or read several values of k at a time.
-    if (technique == Technique::fma && panels.lhs != Length{1}) {
-      throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
-                                              to_string(panels.lhs), lhs.name));
-    }
     Panels of_lhs = panels;
     if (!is_float(rhs)) of_lhs.kr = 1;
     return {float_layout(Side::lhs, lhs, lhs, of_lhs),

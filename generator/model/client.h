@@ -18,6 +18,7 @@ struct ClientMatmul {
   int64_t sr = 1;  ///< its kr is so many times our kernels'
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
+  const Variant* row = nullptr;  ///< of floats: for rows that fill no tile; null: the same
 };
 
 /// Packers into panels of any shape: which of ours there are follows from the kernels' layouts.
@@ -32,6 +33,8 @@ struct ClientPacker {
   bool rows_of_blocks = false;  ///< of weights: rows are blocks that begin with their scale
   std::string params;           ///< of weights: the struct that says what their codes are
   std::string alias;            ///< another name of that struct; empty: none
+  int64_t panel = 0;            ///< of floats: the columns of its panels, which the name says
+  bool repeats = false;  ///< of floats: beyond the last column one value stands again and again
   Where where;
 };
 

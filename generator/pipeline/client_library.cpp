@@ -28,14 +28,17 @@ void add_code(std::vector<ClientCode>& codes, const ClientCode& code) {
   if (!known) codes.push_back(code);
 }
 
+ClientCode code_of(const Variant& kernel) {
+  const std::string symbol =
+      prints_assembly(kernel) ? assembly_symbol(kernel) : intrinsics_symbol(kernel);
+  return {kernel.rhs.panel.fixed, kernel.rhs.order.kr, block_of_code(kernel.rhs), symbol};
+}
+
+/// What is for single rows comes last.
 std::vector<ClientCode> codes_of(const ClientMatmul& matmul) {
   std::vector<ClientCode> codes;
-  for (const Variant* kernel : matmul.kernels) {
-    const std::string symbol =
-        prints_assembly(*kernel) ? assembly_symbol(*kernel) : intrinsics_symbol(*kernel);
-    add_code(codes,
-             {kernel->rhs.panel.fixed, kernel->rhs.order.kr, block_of_code(kernel->rhs), symbol});
-  }
+  for (const Variant* kernel : matmul.kernels) add_code(codes, code_of(*kernel));
+  if (matmul.row != nullptr) codes.push_back(code_of(*matmul.row));
   return codes;
 }
 
@@ -46,9 +49,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   for (const Variant* variant : variants) {
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
     const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
-    if (variant->style == LayoutStyle::kleidiai && format == packer.format && fits) {
-      users.push_back(variant);
-    }
+    if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
+    if (packer.panel == 0 || variant->rhs.panel == Length{packer.panel}) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
     return a->isa->features.size() < b->isa->features.size();
@@ -106,14 +108,14 @@ class ClientMaker {
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
     entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
-                        "MATMULS", functions, codes});
+                        has_floats(family) ? "FLOAT_MATMULS" : "MATMULS", functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {
     const Variant* user = nullptr;
     const std::vector<ClientCode> codes = packer_codes(packer, user);
     const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
-    const auto functions = packer_functions(packer, layout, !codes.empty());
+    const auto functions = packer_functions(packer, layout, codes);
     const std::vector<std::string> about = {"KleidiAI's name for packers by panel and kr"};
     add("include/" + client_header(packer), about, print_client_header(packer, functions));
     add_source(packer.name, about,
@@ -143,7 +145,8 @@ class ClientMaker {
         }
       }
     }
-    if (example == nullptr) {
+    // Those of codes can be plain C.
+    if (example == nullptr || (is_float(*packer.format) && codes.empty())) {
       std::sort(sources.begin(), sources.end());
       sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
       throw SpecError(packer.where, unknown_text(fmt::format("source of {}", packer.format->name),

@@ -44,8 +44,10 @@ Variants of_family(const YamlNode& node, const Variants& variants) {
 }
 
 std::string describe_kernel(const Variant& variant) {
-  return fmt::format("{{isa: {}, panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}}}",
-                     variant.isa->name, to_string(variant.lhs.panel), to_string(variant.rhs.panel),
+  const std::string& core = variant.knobs.core;
+  return fmt::format("{{isa: {}{}, panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}}}",
+                     variant.isa->name, core.empty() ? "" : ", core: " + core,
+                     to_string(variant.lhs.panel), to_string(variant.rhs.panel),
                      variant.rhs.order.kr, to_string(variant.tile.m), to_string(variant.tile.n));
 }
 
@@ -58,20 +60,23 @@ std::string describe_kernel(const Variant& variant) {
                         family.front()->family.name, fmt::join(known, "\n  ")));
 }
 
-Variants find_kernels(const YamlNode& node, const Variants& family) {
+/// `key`: whose tile they have.
+Variants find_kernels(const YamlNode& node, const Variants& family, const std::string& key) {
   const YamlNode& panels = node.at("panels");
   panels.expect_keys({"lhs", "rhs", "kr"});
-  const YamlNode& tile = node.at("tile");
+  const YamlNode& tile = node.at(key);
   tile.expect_keys({"m", "n"});
   const Length lhs = read_tile_m(panels.at("lhs"));
   const Length rhs = read_tile_n(panels.at("rhs"));
   const int64_t kr = panels.at("kr").positive();
   const Tile wanted = {read_tile_m(tile.at("m")), read_tile_n(tile.at("n"))};
   const std::string& isa = node.at("isa").text();
+  const YamlNode* const core = node.find("core");
   Variants found;
   for (const Variant* variant : family) {
     if (variant->isa->name == isa && variant->lhs.panel == lhs && variant->rhs.panel == rhs &&
-        variant->rhs.order.kr == kr && variant->tile.m == wanted.m && variant->tile.n == wanted.n) {
+        variant->rhs.order.kr == kr && variant->tile.m == wanted.m && variant->tile.n == wanted.n &&
+        variant->knobs.core == (core == nullptr ? "" : core->text())) {
       found.push_back(variant);
     }
   }
@@ -89,7 +94,7 @@ Variants find_kernels(const YamlNode& node, const Variants& family) {
 
 ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t sr,
                          std::set<std::string>& taken) {
-  node.expect_keys({"name", "step", "isa", "panels", "tile"});
+  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "row"});
   ClientMatmul matmul;
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
@@ -97,7 +102,13 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t s
   matmul.m_step = step.at("m").positive();
   matmul.n_step = step.at("n").positive();
   matmul.sr = sr;
-  matmul.kernels = find_kernels(node, family);
+  matmul.kernels = find_kernels(node, family, "tile");
+  const YamlNode* const row = node.find("row");
+  if (row == nullptr) return matmul;
+  if (!is_float(*matmul.kernels.front()->family.lhs)) {
+    row->fail("only rows that are not packed can have kernels of their own");
+  }
+  matmul.row = find_kernels(node, family, "row").front();
   return matmul;
 }
 
@@ -143,21 +154,44 @@ Rounding read_ties(const YamlNode& node) {
   node.fail(unknown_text("rounding of ties", node.text(), {"away", "even"}));
 }
 
+/// Packers of floats are for one shape of panels.
+void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& packer) {
+  node.expect_keys({"name", "rhs", "from", "panel", "edge"});
+  packer.panel = node.at("panel").positive();
+  std::set<int64_t> known;
+  for (const Variant* variant : variants) {
+    const bool reads = variant->style == LayoutStyle::kleidiai;
+    if (reads && variant->family.rhs == packer.format) known.insert(variant->rhs.panel.fixed);
+  }
+  if (known.count(packer.panel) == 0) {
+    node.at("panel").fail(
+        fmt::format("no kernel with layout kleidiai reads {} in panels of {}: "
+                    "of {} they do",
+                    packer.format->name, packer.panel, fmt::join(known, ", ")));
+  }
+  const YamlNode* const edge = node.find("edge");
+  if (edge == nullptr) return;
+  if (edge->text() != "repeats") edge->fail("an edge is 'repeats', or left out: zeros");
+  packer.repeats = true;
+}
+
 ClientPacker read_packer(const YamlNode& node, const Variants& variants,
                          std::set<std::string>& taken) {
   ClientPacker packer;
   packer.side = node.find("lhs") != nullptr ? Side::lhs : Side::rhs;
+  packer.name = read_c_name(node.at("name"), taken);
+  const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
+  packer.format = &read_packed_format(format, packer.side, variants);
   if (packer.side == Side::lhs) {
     node.expect_keys({"name", "lhs", "from", "ties"});
     if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
+  } else if (is_float(*packer.format)) {
+    read_panels(node, variants, packer);
   } else {
     node.expect_keys({"name", "rhs", "with", "from", "params", "alias"});
     packer.params = node.at("params").text();
     if (const YamlNode* alias = node.find("alias")) packer.alias = alias->text();
   }
-  packer.name = read_c_name(node.at("name"), taken);
-  const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
-  packer.format = &read_packed_format(format, packer.side, variants);
   packer.source = node.at("from").text();
   packer.where = node.at("from").where();
   if (packer.side == Side::lhs) return packer;

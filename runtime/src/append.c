@@ -25,8 +25,8 @@ static void add_axis(const tw_axis* axis, int64_t stride, int64_t vectors, walk*
   dim->length = extent != 0 ? (size_t)extent : SIZE_MAX;
 }
 
-/* Of both dimensions, by tw_dim. */
-static void find_walks(const tw_plan* plan, walk* dims) {
+/* Of both dimensions, by tw_dim. Returns where the first value lies. */
+static size_t find_walks(const tw_plan* plan, walk* dims) {
   const tw_axes* axes = plan->rhs->axes;
   const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
   add_axis(&axes->rows, (int64_t)plan->rhs_stride, vectors, dims);
@@ -34,6 +34,7 @@ static void find_walks(const tw_plan* plan, walk* dims) {
     const tw_axis* axis = &axes->data.axes[i];
     add_axis(axis, tw_length_at(axis->stride, vectors) / 8, vectors, dims);
   }
+  return (size_t)tw_length_at(axes->data.base, vectors) / 8;
 }
 
 static char* place(const walk* dim, size_t at, char* packed) {
@@ -108,12 +109,12 @@ tw_status tw_append_rhs(const tw_plan* plan, const tw_rhs_part* theirs, void* pa
                            part.data_bytes);
   if (status != TW_OK) return status;
   walk dims[2] = {{1, 0, 0}, {1, 0, 0}};
-  find_walks(plan, dims);
+  char* const values = (char*)packed + find_walks(plan, dims);
   const walk* outer = &dims[columns ? TW_DIM_N : TW_DIM_K];
   const walk* inner = &dims[columns ? TW_DIM_K : TW_DIM_N];
   for (size_t i = begin; i < end; ++i) {
     write_row(inner, first, last, (const char*)part.data + (i - begin) * part.stride, bytes,
-              place(outer, i, packed));
+              place(outer, i, values));
   }
   return TW_OK;
 }

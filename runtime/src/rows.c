@@ -24,8 +24,14 @@ int tw_packer_supported(const tw_packer* packer, const tw_device* device) {
   return packer != NULL && device != NULL && supported(packer->features, packer->isa, device);
 }
 
+/* What callers give as biases is f32. */
+static bool has_half_biases(const tw_layout* rhs) {
+  return rhs != NULL && rhs->axes != NULL && rhs->axes->bias.type == TW_F16;
+}
+
 bool tw_runnable_kernel(const tw_kernel* kernel, const tw_device* device) {
-  return kernel->run != NULL && tw_kernel_supported(kernel, device);
+  return kernel->run != NULL && !has_half_biases(kernel->rhs) &&
+         tw_kernel_supported(kernel, device);
 }
 
 int tw_bit_count(tw_features features) {

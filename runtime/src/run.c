@@ -175,11 +175,11 @@ tw_status tw_take_run(const char* who, const tw_plan* plan, const tw_run_args* t
 static void copy_bias(const tw_plan* plan, const char* panels, size_t columns, float* bias) {
   const tw_field* field = &plan->rhs->axes->bias;
   const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
-  const int64_t base = tw_length_at(field->base, vectors) / 8; /* from the panel's end */
+  int64_t at = tw_length_at(field->base, vectors) / 8;
+  if (at < 0) at += (int64_t)plan->rhs_stride; /* behind values of k: from the panel's end */
   for (size_t i = 0; i < columns; i += plan->rhs_panel, panels += plan->rhs_stride) {
     const size_t left = columns - i;
-    memcpy(bias + i, panels + (int64_t)plan->rhs_stride + base,
-           (left < plan->rhs_panel ? left : plan->rhs_panel) * sizeof *bias);
+    memcpy(bias + i, panels + at, (left < plan->rhs_panel ? left : plan->rhs_panel) * sizeof *bias);
   }
 }
 

@@ -111,6 +111,11 @@ std::vector<Ground> grounds(const Isa& isa) {
       const Ground floats{&isa, technique, "f32", weights};
       if (possible(floats)) all.push_back(floats);
     }
+    const Ground theirs{&isa, technique, "f32", "f32", LayoutStyle::kleidiai};
+    if (possible(theirs)) all.push_back(theirs);
+    const Ground their_halves{
+        &isa, technique, "f16", "f16", LayoutStyle::kleidiai, ElementType::f16, ElementType::f16};
+    if (possible(their_halves)) all.push_back(their_halves);
     const Ground halves{
         &isa, technique, "f16", "f16", LayoutStyle::own, ElementType::f16, ElementType::f16};
     if (possible(halves)) all.push_back(halves);

@@ -16,6 +16,12 @@ Codes with_wrong_bias(Codes codes) {
   return codes;
 }
 
+/// Of static activations they are no floats.
+std::string type_of_biases(const Variant& variant) {
+  const ElementType type = field_of(variant.rhs, FieldKind::bias).type;
+  return std::string(name(is_float(type) ? type : ElementType::f32));
+}
+
 template <typename T>
 std::vector<uint8_t> bytes_of(const std::vector<T>& values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
@@ -67,6 +73,8 @@ void put_old(Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes,
 
 Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
     : variant(&variant), codes(std::move(codes)), options(options) {
+  const std::string type = type_of_biases(variant);
+  for (float& bias : this->codes.bias) bias = rounded_to(type, bias);
   const Codes packed = options.bias_argument ? with_wrong_bias(this->codes) : this->codes;
   lhs = pack(variant.lhs, packed, options.vl);
   rhs = pack(variant.rhs, packed, options.vl);
@@ -104,8 +112,9 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
   set(ArgField::dst_stride, stride);
   set(ArgField::rhs_prefetch, options.prefetch);
   if (options.bias_argument) {
-    const auto bytes =
-        is_static(*variant.family.lhs) ? bytes_of(folded_biases(codes)) : bytes_of(codes.bias);
+    const auto bytes = is_static(*variant.family.lhs)
+                           ? bytes_of(folded_biases(codes))
+                           : bytes_of_floats(type_of_biases(variant), codes.bias);
     set(ArgField::bias, memory.add("bias", bytes, false, options.misalign));
   }
   arguments.min = codes.min;

@@ -18,16 +18,6 @@ namespace {
 constexpr size_t m = 9, n = 37, k = 70;
 const char* const family = "matmul_clamp_f16_f16_f16p";
 
-std::vector<uint8_t> bytes_of(const std::string& type, const std::vector<float>& values) {
-  const size_t size = bytes_of_float(type);
-  std::vector<uint8_t> bytes(values.size() * size);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const uint32_t bits = float_bits(type, rounded_to(type, values[i]));
-    std::memcpy(bytes.data() + i * size, &bits, size);
-  }
-  return bytes;
-}
-
 std::vector<float> random_values(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> values(count);
@@ -61,7 +51,7 @@ std::vector<uint8_t> packed_lhs(const tilewright::Plan& plan, const std::vector<
 std::vector<float> outputs(tw_type lhs, const std::string& type, const std::vector<float>& values,
                            const std::vector<float>& weights) {
   const tilewright::Plan plan = plan_of(lhs);
-  const std::vector<uint8_t> columns = bytes_of("f16", weights);
+  const std::vector<uint8_t> columns = bytes_of_floats("f16", weights);
   auto rhs = tilewright::sized<tw_rhs_source>();
   rhs.data = columns.data();
   rhs.data_bytes = columns.size();
@@ -70,7 +60,7 @@ std::vector<float> outputs(tw_type lhs, const std::string& type, const std::vect
   for (size_t s = 0; s < plan.rhs_slices(); ++s) {
     plan.pack_rhs(rhs, packed.data(), packed.size(), s);
   }
-  const std::vector<uint8_t> rows = bytes_of(type, values);
+  const std::vector<uint8_t> rows = bytes_of_floats(type, values);
   const std::vector<uint8_t> packed_rows = packed_lhs(plan, rows);
   std::vector<uint8_t> dst(m * n * 2);
   auto args = tilewright::sized<tw_run_args>();
@@ -119,7 +109,7 @@ TEST_F(HalfSums, OfOtherRowsAreThoseOfF16) {
   std::vector<float> more = values;  // which f16 rounds off
   for (float& x : more) x *= 1 + 0x1p-13F;
   const std::vector<float> wanted = outputs(TW_F16, "f16", values, weights);
-  EXPECT_TRUE(packed_lhs(plan_of(TW_F16), bytes_of("f16", values)).empty());
+  EXPECT_TRUE(packed_lhs(plan_of(TW_F16), bytes_of_floats("f16", values)).empty());
   EXPECT_EQ(outputs(TW_F32, "f32", more, weights), wanted);
   std::vector<float> few = values;
   for (float& x : few) x = rounded_to("bf16", x);
@@ -146,6 +136,27 @@ TEST_F(HalfSums, ReadTheWeightsOfF32Activations) {
     shared += row.rhs->id == tw_plan_rhs_layout(plan_of(TW_F16).get())->id ? 1 : 0;
   }
   EXPECT_GT(shared, 0U);
+}
+
+/// Theirs are f32. Such rows are there for programs that have KleidiAI's weights.
+TEST_F(HalfSums, PlansTakeNoBiasesOfHalves) {
+  size_t refused = 0;
+  for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
+    const tw_kernel& row = tw_generated_kernels[i];
+    if (row.rhs->axes == nullptr || row.rhs->axes->bias.type != TW_F16) continue;
+    auto matmul = tilewright::sized<tw_matmul>();
+    matmul.family = row.family;
+    matmul.dst_type = row.dst;
+    matmul.n = n;
+    matmul.k = k;
+    matmul.rhs_layout = row.rhs->id;
+    const tw_device device = tilewright::detect();
+    tw_plan* plan = nullptr;
+    EXPECT_NE(tw_plan_create(&device, &matmul, &plan), TW_OK) << row.name;
+    tw_plan_destroy(plan);
+    ++refused;
+  }
+  EXPECT_GT(refused, 0U);
 }
 
 }  // namespace

@@ -133,12 +133,17 @@ std::string pack_lhs(const tw_packer& packer, const Case& test, const std::vecto
 }
 
 /// As bytes. A bias argument replaces the packed bias, so that one is made wrong.
-template <typename T>
-std::vector<uint8_t> packed_bias(std::vector<T> values, const Case& test) {
-  if (test.bias == Bias::argument) std::fill(values.begin(), values.end(), T{1000});
-  std::vector<uint8_t> bytes(values.size() * sizeof(T));
+std::vector<uint8_t> packed_bias(std::vector<int32_t> values, const Case& test) {
+  if (test.bias == Bias::argument) std::fill(values.begin(), values.end(), 1000);
+  std::vector<uint8_t> bytes(values.size() * sizeof(int32_t));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
+}
+
+std::vector<uint8_t> packed_bias(std::vector<float> values, const std::string& type,
+                                 const Case& test) {
+  if (test.bias == Bias::argument) std::fill(values.begin(), values.end(), 1000.0F);
+  return bytes_of_floats(type, values);
 }
 
 /// `codes`: of activations that are codes, or none.
@@ -154,9 +159,10 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
       none ? std::vector<uint8_t>()
            : scale_bytes(codes ? codes->scales : problem.scales, scale_type(layout));
   const Buffer scales = make_buffer("scales", typed, test);
-  const Buffer bias =
-      make_buffer("bias source",
-                  codes ? packed_bias(codes->bias, test) : packed_bias(problem.bias, test), test);
+  const std::string type = bias_type(read_layout(layout.text));
+  const Buffer bias = make_buffer(
+      "bias source", codes ? packed_bias(codes->bias, test) : packed_bias(problem.bias, type, test),
+      test);
   const Buffer zeros =
       make_buffer("zero points", scale_bytes(problem.zeros, scale_type(layout)), test);
   tw_pack_args args{};
@@ -356,16 +362,15 @@ const tw_packer* rhs_packer_of(const tw_kernel& kernel, const Packers& packers, 
   return packers.ggml != nullptr ? packers.ggml : packers.nxk;
 }
 
-/// 32 bits for each column of the portion, as packed ones are.
+/// For each column of the portion what packed ones are.
 std::vector<uint8_t> bias_argument(const Matmul& problem, const std::optional<StaticMatmul>& codes,
-                                   const Portion& portion) {
-  std::vector<uint8_t> bytes((portion.n1 - portion.n0) * 4);
+                                   const std::string& type, const Portion& portion) {
+  std::vector<float> values;
   for (size_t column = portion.n0; column < portion.n1; ++column) {
-    const uint32_t bits = codes ? static_cast<uint32_t>(folded_bias(*codes, column))
-                                : float_bits("f32", problem.bias[column]);
-    std::memcpy(bytes.data() + (column - portion.n0) * 4, &bits, 4);
+    values.push_back(codes ? std::bit_cast<float>(folded_bias(*codes, column))
+                           : problem.bias[column]);
   }
-  return bytes;
+  return bytes_of_floats(type, values);
 }
 
 std::string check(const tw_kernel& kernel, const Packers& packers, const Case& test,
@@ -380,6 +385,8 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   const LayoutText lhs_layout = read_layout(kernel.lhs->text);
   const LayoutText rhs_layout = read_layout(kernel.rhs->text);
   Matmul problem = make_operands(test, scaling_of(kernel));
+  const std::string biases = bias_type(rhs_layout);
+  for (float& bias : problem.bias) bias = rounded_to(biases, bias);
   if (kernel.accumulate != 0) problem.old = old_outputs(test, output_type(kernel));
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.half_scales = scales_of(lhs_layout).type == "f16";
@@ -405,7 +412,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
 
   const Portion& portion = test.portion;
   const Output dst = make_output(test, output_type(kernel), problem.old);
-  const Buffer bias = make_buffer("bias", bias_argument(problem, codes, portion), test);
+  const Buffer bias = make_buffer("bias", bias_argument(problem, codes, biases, portion), test);
 
   tw_args args{};
   args.size = sizeof args;

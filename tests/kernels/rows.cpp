@@ -110,8 +110,11 @@ size_t tile_columns(const tw_kernel& kernel) {
 }
 
 std::vector<const tw_kernel*> running_kernels() {
-  std::vector<const tw_kernel*> rows(tw_list_kernels(&device(), nullptr, 0));
-  tw_list_kernels(&device(), rows.data(), rows.size());
+  std::vector<const tw_kernel*> rows;
+  for (size_t i = 0; i < tw_generated_kernel_count; ++i) {
+    const tw_kernel& row = tw_generated_kernels[i];
+    if (row.run != nullptr && tw_kernel_supported(&row, &device()) != 0) rows.push_back(&row);
+  }
   return rows;
 }
 

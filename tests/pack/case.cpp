@@ -447,10 +447,11 @@ std::string check_packer(const tw_packer& packer, const PackCase& c) {
   GuardedBuffer packed("packed", wanted.size(), Flush::end, c.misalign);
   packed.fill(0xa5);
   const GuardedBuffer scales("scales", source.scales.size(), Flush::end);
-  const GuardedBuffer bias("bias", source.bias.size() * sizeof(float), Flush::end);
+  const std::vector<uint8_t> biases = bytes_of_floats(bias_type(layout), source.bias);
+  const GuardedBuffer bias("bias", biases.size(), Flush::end);
   const GuardedBuffer zeros("zero points", source.zeros.size(), Flush::end);
   fill(scales, source.scales.data());
-  fill(bias, source.bias.data());
+  fill(bias, biases.data());
   fill(zeros, source.zeros.data());
 
   tw_pack_args args;

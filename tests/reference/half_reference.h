@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace tw::test {
 
@@ -82,6 +83,18 @@ inline uint32_t float_bits(const std::string& type, float value) {
 /// quiet.
 inline uint32_t output_bits(const std::string& type, float value) {
   return float_bits(type, rounded_to(type, value));
+}
+
+/// Values as they are in memory, rounded likewise.
+inline std::vector<uint8_t> bytes_of_floats(const std::string& type,
+                                            const std::vector<float>& values) {
+  const size_t size = bytes_of_float(type);
+  std::vector<uint8_t> bytes(values.size() * size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t bits = output_bits(type, values[i]);
+    std::memcpy(bytes.data() + i * size, &bits, size);
+  }
+  return bytes;
 }
 
 /// The value of such bits, exact.

@@ -178,6 +178,14 @@ inline int scale_factor(const LayoutText& layout) {
   return scales_of(layout).factor;
 }
 
+/// What biases are floats of, where they are.
+inline std::string bias_type(const LayoutText& layout) {
+  for (const FieldText& field : layout.fields) {
+    if (field.kind == "bias" && field.type == "f16") return field.type;
+  }
+  return "f32";
+}
+
 /// An operand as a matrix of codes, row by row (columns of the output for a rhs).
 struct OperandCodes {
   size_t rows = 0, k = 0;
@@ -316,7 +324,7 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
     return float_bits(field.type, scale / static_cast<float>(field.factor));
   }
   if (field.kind == "bias" && field.type == "i32") return static_cast<uint32_t>(from.sums[row]);
-  if (field.kind == "bias") return float_bits("f32", from.bias[row]);
+  if (field.kind == "bias") return output_bits(field.type, from.bias[row]);
   if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
   if (field.type == "f32") {
     float total = 0;

@@ -79,6 +79,8 @@ TEST(ClientReader, OtherMistakes) {
   EXPECT_NE(error(begin + kernel + replaced(packers, "qai8dx", "qsi8d32"))
                 .find("names.yaml:9:24: unknown format that is packed as KleidiAI does"),
             std::string::npos);
+  EXPECT_EQ(error(begin + replaced(kernel, "n: 8}}\n", "n: 8}, row: {m: 4, n: 8}}\n") + packers),
+            "names.yaml:7:68: only rows that are not packed can have kernels of their own");
   EXPECT_NE(error(begin + kernel + "packers:\n  - {name: b, rhs: qsi4cx, from: nk, params: p}\n")
                 .find("names.yaml:9:34: unknown source of weights 'nk'"),
             std::string::npos);

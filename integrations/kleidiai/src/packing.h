@@ -42,3 +42,7 @@ void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, in
 void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32_q4_0(const tw_pack_args* args, size_t panel, size_t depth);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+
+// Panels of floats from rows of k values, of so many bytes each: what one of KleidiAI's packers
+// leaves where there are no columns, but for their biases, which are zeros.
+void tw_kai_repeat_value(const tw_pack_args* args, size_t panel, size_t bytes);

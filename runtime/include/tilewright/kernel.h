@@ -29,11 +29,11 @@ typedef struct tw_args {
   const void* rhs;        /* first packed panel */
   size_t rhs_stride;      /* from panel to panel */
   void* dst;
-  size_t dst_stride; /* from row to row */
-  const void* bias;  /* n values, f32 whatever float dst is; of static activations as the packed
-                        rhs has them, i32; null: those */
-  float min, max;    /* clamp, applied last, before any rounding to the output's type; a NaN
-                        stays one. dst of int8: codes, whole numbers from -128 to 127 */
+  size_t dst_stride;      /* from row to row */
+  const void* bias;       /* n values as the packed rhs has them, whatever dst is: f32, of static
+                             activations i32, of some layouts of f16 these; null: the packed ones */
+  float min, max;         /* clamp, applied last, before any rounding to the output's type; a NaN
+                             stays one. dst of int8: codes, whole numbers from -128 to 127 */
   int32_t dst_zero_point; /* dst of int8: the code of 0, -128 to 127 */
   int32_t reserved_output;
   const void* lookup;  /* reserved: null */
@@ -58,7 +58,7 @@ typedef struct tw_pack_args {
   const void* scales;        /* rhs: one f32 per row of the operand; with blocks: rows of k / block
                                 scales, of the layout's type; not used where the source has them */
   const void* bias;          /* rhs: one f32 per row of the operand, or null for zeros; for static
-                                activations i32 */
+                                activations i32, for layouts that keep f16 that */
   void* packed;              /* the whole packed operand's first panel */
   size_t packed_stride;      /* from panel to panel */
   uint64_t flags;            /* TW_PACK_... */

@@ -132,11 +132,11 @@ TW_API size_t tw_feature_names(tw_features features, char* text, size_t bytes);
 /* ---- registry ---- */
 
 /* Built: row->run is not null. Supported: the device has the row's features and is not limited to
- * another ISA. A plan uses rows that are both. */
+ * another ISA. A plan uses rows that are both, but for those of weights with biases of f16. */
 TW_API int tw_kernel_supported(const tw_kernel* kernel, const tw_device* device);
 TW_API int tw_packer_supported(const tw_packer* packer, const tw_device* device);
 /* Writes up to `capacity` rows, returns how many there are: all rows when `device` is null, else
- * those built and supported. `rows` may be null when capacity is 0. */
+ * those that plans use. `rows` may be null when capacity is 0. */
 TW_API size_t tw_list_kernels(const tw_device* device, const tw_kernel** rows, size_t capacity);
 TW_API size_t tw_list_packers(const tw_device* device, const tw_packer** rows, size_t capacity);
 TW_API const tw_kernel* tw_find_kernel(const char* name); /* null: none */

@@ -1,16 +1,15 @@
 // What KleidiAI's debug builds refuse, ours refuse: each call in a process of its own.
-#include <gtest/gtest.h>
+#include "kleidiai/names/refused.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
-#include <functional>
 
 #include "kleidiai/names/operands.h"
 
 namespace tw::test {
-namespace {
 
 bool is_refused(const std::function<void()>& call) {
   std::fflush(stdout);
@@ -28,11 +27,7 @@ bool is_refused(const std::function<void()>& call) {
   return WEXITSTATUS(status) == 1;
 }
 
-template <typename Call>
-void expect_both_refuse(bool refused, const Call& call) {
-  EXPECT_EQ(is_refused([&] { call(true); }), refused) << "theirs";
-  EXPECT_EQ(is_refused([&] { call(false); }), refused) << "ours";
-}
+namespace {
 
 class KleidiaiRefuses : public testing::TestWithParam<Both<Matmul>> {};
 

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_qai8dxp4x4_qsi4cxp4x4_8x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
+// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
 // again  tilewright generate
 
 #pragma once

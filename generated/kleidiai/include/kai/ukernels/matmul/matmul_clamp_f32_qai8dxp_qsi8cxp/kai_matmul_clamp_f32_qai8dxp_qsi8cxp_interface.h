@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
+// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (f3562d67dc16bcd0)
+// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
 // again  tilewright generate
 
 #pragma once

@@ -1,0 +1,75 @@
+// Names of floats: kernels for cores, and packers for panels of one shape.
+#include <gtest/gtest.h>
+
+#include "folder.h"
+#include "spec/client_reader.h"
+#include "spec/isa_reader.h"
+#include "spec/spec_reader.h"
+
+namespace tw {
+namespace {
+
+/// Kernels of the shipped spec of f32.
+std::vector<const Variant*> float_kernels() {
+  static IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  static const std::vector<Variant> all = read_spec(
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "specs" / "matmul_clamp_f32_f32_f32p.yaml",
+      isas);
+  std::vector<const Variant*> pointers;
+  for (const Variant& variant : all) pointers.push_back(&variant);
+  return pointers;
+}
+
+std::string names_with(const std::string& core, const std::string& packer) {
+  return "version: 1.32.0\nmatmuls:\n  - family: matmul_clamp_f32_f32_f32p\n    sr: 1\n"
+         "    kernels:\n      - {name: matmul_a, step: {m: 6, n: 16}, isa: neon" +
+         core +
+         ",\n         panels: {lhs: 1, rhs: 16, kr: 1}, tile: {m: 6, n: 16}, row: {m: 1, n: 16}}\n"
+         "packers:\n  - {name: pack_a, rhs: f32, from: kxn, " +
+         packer + "}\n";
+}
+
+std::string float_error(const std::string& core, const std::string& packer) {
+  const Folder folder;
+  const auto file = folder.write("names.yaml", names_with(core, packer));
+  return folder.error([&] { read_client_names(file, float_kernels()); });
+}
+
+TEST(ClientFloats, FindsTheKernelOfACore) {
+  const Folder folder;
+  for (const std::string core : {"", "cortex-a55"}) {
+    const std::string key = core.empty() ? "" : ", core: " + core;
+    const ClientNames names = read_client_names(
+        folder.write("names.yaml", names_with(key, "panel: 16, edge: repeats")), float_kernels());
+    ASSERT_EQ(names.matmuls.size(), 1U);
+    ASSERT_EQ(names.matmuls[0].kernels.size(), 1U);
+    const Variant& kernel = *names.matmuls[0].kernels[0];
+    EXPECT_EQ(kernel.knobs.core, core);
+    ASSERT_NE(names.matmuls[0].row, nullptr);
+    EXPECT_EQ(names.matmuls[0].row->tile.m, Length(1));
+    EXPECT_EQ(names.matmuls[0].row->knobs.core, core);
+    EXPECT_EQ(canonical(kernel.lhs), "lhs f32 m1 kr1 k%1 [data]");
+    EXPECT_EQ(canonical(kernel.rhs), "rhs f32 n16 kr1 k%1 [bias:f32|data]");
+    ASSERT_EQ(names.packers.size(), 1U);
+    EXPECT_EQ(names.packers[0].panel, 16);
+    EXPECT_TRUE(names.packers[0].rows_of_n);
+    EXPECT_TRUE(names.packers[0].repeats);
+  }
+}
+
+TEST(ClientFloats, Mistakes) {
+  const std::string kernel = float_error(", core: cortex-a5", "panel: 16");
+  EXPECT_EQ(kernel.substr(0, kernel.find(';')),
+            "names.yaml:6:9: no such kernel of matmul_clamp_f32_f32_f32p with layout kleidiai");
+  EXPECT_NE(kernel.find("{isa: neon, core: cortex-a55, panels: {lhs: 1, rhs: 16, kr: 1}"),
+            std::string::npos);
+  EXPECT_EQ(float_error("", "panel: 24"),
+            "names.yaml:9:48: no kernel with layout kleidiai reads f32 in panels of 24: of 8, 16 "
+            "they do");
+  EXPECT_EQ(float_error("", "panel: 16, edge: last"),
+            "names.yaml:9:58: an edge is 'repeats', or left out: zeros");
+  EXPECT_NE(float_error("", "panel: 16, params: p").find("names.yaml:9:52: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tw
