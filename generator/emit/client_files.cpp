@@ -73,8 +73,9 @@ std::string bytes_function(const std::string& name, const Layout& layout,
 }
 
 std::string panel_bytes_function(const std::string& side, const Layout& layout) {
-  return bytes_function(side + "_panel_bytes", layout,
-                        fmt::format("{} * ({})", to_string(layout.panel), row_bytes_text(layout)));
+  return bytes_function(
+      side + "_panel_bytes", layout,
+      fmt::format("{} * ({})", length_text(layout.panel), row_bytes_text(layout)));
 }
 
 std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) {

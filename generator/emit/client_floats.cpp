@@ -79,11 +79,12 @@ bool checks_strides(const ClientMatmul& matmul) {
 }
 
 ClientFunction lhs_offset(const ClientMatmul& matmul) {
-  ClientFunction offset = {"get_lhs_offset",
-                           "size_t",
-                           {"size_t m_idx", "size_t lhs_stride"},
-                           client_check(fmt::format("m_idx % {} == 0", matmul.m_step)) +
-                               client_return("m_idx * lhs_stride")};
+  ClientFunction offset = {
+      "get_lhs_offset",
+      "size_t",
+      {"size_t m_idx", "size_t lhs_stride"},
+      client_check(fmt::format("m_idx % {} == 0", length_text(matmul.m_step))) +
+          client_return("m_idx * lhs_stride")};
   // So it is called in KleidiAI's struct.
   const bool halves = matmul.kernels.front()->family.lhs->element == ElementType::f16;
   if (halves) offset.member = "get_lhs_packed_offset";

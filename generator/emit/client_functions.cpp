@@ -9,13 +9,8 @@
 namespace tw {
 namespace {
 
-ClientFunction number(const std::string& name, int64_t value) {
-  return {"get_" + name, "size_t", {}, client_return(std::to_string(value))};
-}
-
-int64_t fixed(Length length) {
-  if (!length.is_fixed()) throw std::invalid_argument("panels of vector lengths have no names yet");
-  return length.fixed;
+ClientFunction number(const std::string& name, Length value) {
+  return {"get_" + name, "size_t", {}, client_return(length_text(value))};
 }
 
 const char* output_type(const Family& family) {
@@ -79,7 +74,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
 ClientFunction packed_offset(const std::string& side, const std::string& index,
                              const Layout& layout) {
   const ClientParameters bl = block_parameter(layout);
-  const int64_t panel = fixed(layout.panel);
+  const std::string panel = length_text(layout.panel);
   return {fmt::format("get_{}_packed_offset", side), "size_t",
           with({"size_t " + index, "size_t k"}, bl),
           client_check(fmt::format("{} % {} == 0", index, panel)) + check_blocks(layout) +
@@ -116,9 +111,19 @@ std::string check_blocks(const Layout& layout) {
          client_check("k % bl == 0");
 }
 
+std::string length_text(Length length) {
+  if (length.is_fixed()) return std::to_string(length.fixed);
+  if (length.fixed != 0 || length.vl != 0 || length.svl % 4 != 0) {
+    throw std::invalid_argument("of KleidiAI's names lengths are numbers, or of streaming vectors");
+  }
+  const int64_t vectors = length.svl / 4;  // of 32-bit lanes
+  const std::string one = "kai_get_sme_vector_length_u32()";
+  return vectors == 1 ? one : fmt::format("({} * {})", vectors, one);
+}
+
 std::string row_bytes_text(const Layout& layout) {
-  const int64_t panel = fixed(layout.panel);
-  const int64_t once = fixed(panel_bytes(layout, 0)) / panel;
+  const int64_t once =
+      panel_bytes(layout, 0) == Length{} ? 0 : ratio(panel_bytes(layout, 0), layout.panel);
   if (is_float(layout.element)) return fmt::format("k * {} + {}", bits(layout.element) / 8, once);
   const int64_t codes = byte_codes(layout);
   const std::string divided = codes == 1 ? "" : fmt::format(" / {}", codes);
@@ -126,7 +131,7 @@ std::string row_bytes_text(const Layout& layout) {
     return fmt::format("kai_roundup(k, {}){} + {}", layout.k_multiple, divided, once);
   }
   const std::string blocks =
-      fmt::format("k / bl * (bl{} + {})", divided, fixed(block_field_bytes(layout)) / panel);
+      fmt::format("k / bl * (bl{} + {})", divided, ratio(block_field_bytes(layout), layout.panel));
   return once == 0 ? blocks : fmt::format("{} + {}", blocks, once);
 }
 
@@ -137,8 +142,8 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
   std::vector<ClientFunction> all = {
       number("m_step", matmul.m_step),
       number("n_step", matmul.n_step),
-      number("mr", fixed(kernel.lhs.panel)),
-      number("nr", fixed(kernel.rhs.panel)),
+      number("mr", kernel.lhs.panel),
+      number("nr", kernel.rhs.panel),
       number("kr", kernel.rhs.order.kr * matmul.sr),
       number("sr", matmul.sr),
       has_floats(kernel.family) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
@@ -146,8 +151,8 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       {"get_dst_offset",
        "size_t",
        {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
-       client_check(fmt::format("m_idx % {} == 0", matmul.m_step)) +
-           client_check(fmt::format("n_idx % {} == 0", matmul.n_step)) +
+       client_check(fmt::format("m_idx % {} == 0", length_text(matmul.m_step))) +
+           client_check(fmt::format("n_idx % {} == 0", length_text(matmul.n_step))) +
            client_return(fmt::format("n_idx * {} + m_idx * dst_stride", bytes))},
       {"get_dst_size",
        "size_t",

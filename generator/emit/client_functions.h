@@ -38,6 +38,9 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes);
 
+/// C for a number, or for one that depends on the length of streaming vectors.
+std::string length_text(Length length);
+
 /// C for the bytes that a row or a column takes in packed panels of such a layout, of k and, with
 /// blocks, of bl.
 std::string row_bytes_text(const Layout& layout);

@@ -84,8 +84,9 @@ ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const
     body += "  if (params->rhs_zero_point == 8) args.flags = TW_PACK_UNSIGNED_NIBBLES;\n";
   }
   body += fmt::format("  args.packed_stride = nr * {};\n", row_bytes_call(layout));
-  const std::string in_plain_c = fmt::format("tw_kai_pack_{}(&args, nr, kr / sr, {});\n",
-                                             packer.format->name, weights.rows_of_n ? 1 : 0);
+  const std::string in_plain_c =
+      fmt::format("tw_kai_pack_{}{}(&args, nr, kr / sr, {});\n", packer.format->name,
+                  packer.sequential ? "_sequential" : "", weights.rows_of_n ? 1 : 0);
   body += packer_call(in_plain_c, layout, has_code);
   return {"run", "void", weights_parameters(packer, weights), body};
 }

@@ -12,9 +12,9 @@
 namespace tw {
 
 struct ClientMatmul {
-  std::string name;    ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
-  int64_t m_step = 1;  ///< callers begin at multiples of these
-  int64_t n_step = 1;
+  std::string name;   ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
+  Length m_step = 1;  ///< callers begin at multiples of these
+  Length n_step = 1;
   int64_t sr = 1;  ///< its kr is so many times our kernels'
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
@@ -29,7 +29,8 @@ struct ClientPacker {
   std::string source;                  ///< what it reads, as of our packers: "f32", "nxk"
   const Format* with = nullptr;        ///< of weights: activations that they are for; null: any
   Rounding rounding = Rounding::away;  ///< of activations
-  bool rows_of_n = false;  ///< of weights: a row of the source holds one value of k of each column
+  bool rows_of_n = false;   ///< of weights: a row of the source holds one value of k of each column
+  bool sequential = false;  ///< of weights: nibbles of a byte are neighbors in k
   bool rows_of_blocks = false;  ///< of weights: rows are blocks that begin with their scale
   std::string params;           ///< of weights: the struct that says what their codes are
   std::string alias;            ///< another name of that struct; empty: none

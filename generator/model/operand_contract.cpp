@@ -96,7 +96,11 @@ static const std::vector<OperandContract>& contracts() {
        next, false, false, i8, Contraction::outer},
       {outer, own, i4, true, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
        column, true, false, i8, Contraction::outer},
-      // KleidiAI's: signed nibbles, which shifts of bytes tell apart.
+      // KleidiAI's: those of accumulator tiles are ours; others, which shifts of bytes tell apart.
+      {outer, kleidiai, i4, false, {{OpCode::outer_s8s8}, {OpCode::nibbles}}, {4}, tile_rows, two_lanes,
+       next, false, false, i8, Contraction::outer},
+      {dot, kleidiai, i4, false, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
+       next, false, false, i8, Contraction::dot_groups},
       {dot, kleidiai, i4, true, {{OpCode::dot4_s8s8}, {OpCode::shl, 8}}, {4, 8}, one, lanes,
        depth, false, false, i8, Contraction::dot_depth},
       {mmla, kleidiai, i4, true, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
@@ -112,6 +116,10 @@ static const std::vector<OperandContract>& contracts() {
       {dot, own, i8, true, {{OpCode::dot4_s8s8}}, {8, 4}, one, lanes,
        none, false, false, i8, Contraction::dot_depth},
       // KleidiAI's, the same.
+      {outer, kleidiai, i8, false, {{OpCode::outer_s8s8}}, {4}, tile_rows, two_lanes,
+       none, false, false, i8, Contraction::outer},
+      {dot, kleidiai, i8, false, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
+       none, false, false, i8, Contraction::dot_groups},
       {dot, kleidiai, i8, false, {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}}, {4, 8}, one, lanes,
        none, false, false, i8, Contraction::dot_depth},
       {mmla, kleidiai, i8, false, {{OpCode::mmla_s8s8}}, {8}, two, lanes,

@@ -50,6 +50,10 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
     const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
+    // Plain C packs what is as wide as vectors.
+    const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
+    if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
+    if (!layout.panel.is_fixed() && !packer.sequential) continue;
     if (packer.panel == 0 || variant->rhs.panel == Length{packer.panel}) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
@@ -140,7 +144,8 @@ class ClientMaker {
         example = user;
         // Rows of blocks are of one length; packers of activations take any.
         const int block = packer.side == Side::lhs ? 0 : block_of_code(layout);
-        if (packer.side == Side::rhs || layout.rounding == packer.rounding) {
+        const bool fits = packer.side == Side::rhs || layout.rounding == packer.rounding;
+        if (fits && layout.panel.is_fixed()) {
           add_code(codes, {layout.panel.fixed, layout.order.kr, block, source.symbol});
         }
       }

@@ -99,8 +99,8 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t s
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
   step.expect_keys({"m", "n"});
-  matmul.m_step = step.at("m").positive();
-  matmul.n_step = step.at("n").positive();
+  matmul.m_step = read_tile_m(step.at("m"));
+  matmul.n_step = read_tile_n(step.at("n"));
   matmul.sr = sr;
   matmul.kernels = find_kernels(node, family, "tile");
   const YamlNode* const row = node.find("row");
@@ -188,7 +188,11 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   } else if (is_float(*packer.format)) {
     read_panels(node, variants, packer);
   } else {
-    node.expect_keys({"name", "rhs", "with", "from", "params", "alias"});
+    node.expect_keys({"name", "rhs", "with", "from", "nibbles", "params", "alias"});
+    if (const YamlNode* nibbles = node.find("nibbles")) {
+      if (nibbles->text() != "sequential") nibbles->fail("nibbles are 'sequential', or left out");
+      packer.sequential = true;
+    }
     packer.params = node.at("params").text();
     if (const YamlNode* alias = node.find("alias")) packer.alias = alias->text();
   }

@@ -70,8 +70,8 @@ void PrintTo(const Both<T>& both, std::ostream* out) {
   *out << both.name;
 }
 
-/// All that ours has, but names for SVE where vectors are not of the 256 bits that KleidiAI's code
-/// behind them is for.
+/// All that ours has, but names for SME where there is none, and names for SVE where vectors are
+/// not of the 256 bits that KleidiAI's code behind them is for.
 const std::vector<Both<Matmul>>& matmuls();
 const std::vector<Both<LhsPacker>>& lhs_packers();
 const std::vector<Both<RhsPacker>>& rhs_packers();

@@ -29,15 +29,18 @@ TEST(KleidiaiNames, SignaturesAreTheirs) {
   std::printf("%zu functions, members and values\n", ours.size());
 }
 
-/// Names for SVE are compared where they are expected, all of them.
-TEST(KleidiaiNames, SveIsThere) {
-  const char* expected = std::getenv("TILEWRIGHT_EXPECT_SVE_NAMES");
-  if (expected == nullptr) return;
-  const auto& all = matmuls();
-  const auto count = std::count_if(all.begin(), all.end(), [](const auto& matmul) {
-    return matmul.name.find("_sve_") != std::string::npos;
-  });
-  EXPECT_EQ(std::to_string(count), expected);
+/// Names for SVE and SME are compared where they are expected, all of them.
+TEST(KleidiaiNames, AreAllThere) {
+  for (const auto& [variable, part] : std::vector<std::pair<const char*, const char*>>{
+           {"TILEWRIGHT_EXPECT_SVE_NAMES", "_sve_"}, {"TILEWRIGHT_EXPECT_SME_NAMES", "_sme"}}) {
+    const char* expected = std::getenv(variable);
+    if (expected == nullptr) continue;
+    const auto& all = matmuls();
+    const auto count = std::count_if(all.begin(), all.end(), [part = part](const auto& matmul) {
+      return matmul.name.find(part) != std::string::npos;
+    });
+    EXPECT_EQ(std::to_string(count), expected) << variable;
+  }
 }
 
 size_t up_to(size_t most, std::mt19937& random) {
@@ -221,6 +224,8 @@ std::vector<PanelShape> rhs_shapes(const std::string& name) {
   std::vector<PanelShape> all;
   if (kind.rows) {
     all = {{16, 8, 2, 0}, {5, 16, 2, 0}, {3, 4, 2, 0}};  // theirs takes no kr above 16
+  } else if (kind.sequential) {
+    all = {{64, 4, 1, 0}, {16, 4, 1, 0}};
   } else if (kind.nibbles) {
     all = {{16, 8, 2, 0}, {12, 16, 2, 0}, {32, 32, 2, 0}, {4, 32, 2, 0}};
   } else {
@@ -228,7 +233,9 @@ std::vector<PanelShape> rhs_shapes(const std::string& name) {
   }
   for (const Both<Matmul>& matmul : matmuls()) {
     const WeightsKind its = kind_of(matmul.name);
-    if (its.nibbles != kind.nibbles || its.blocks != kind.blocks || its.rows != kind.rows) continue;
+    WeightsKind by_rows = its;
+    by_rows.kxn = kind.kxn;
+    if (!(by_rows == kind)) continue;
     all.push_back({matmul.theirs.nr, matmul.theirs.kr, matmul.theirs.sr, 0});
   }
   return all;

@@ -42,11 +42,13 @@ float f32_of(uint16_t bf16) {
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   const bool rows = has("qsi8d32p") || has("s16s0");
-  return {has("qsi4c"), has("c32p"), has("_kxn_"), rows};
+  const bool sequential = has("qsi4cxps1s0") || (has("qsi4cxp") && has("_sme2_"));
+  return {has("qsi4c"), has("c32p"), has("_kxn_"), sequential, rows};
 }
 
 bool operator==(const WeightsKind& a, const WeightsKind& b) {
-  return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn && a.rows == b.rows;
+  return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn &&
+         a.sequential == b.sequential && a.rows == b.rows;
 }
 
 RowsKind rows_of(const std::string& name) {
@@ -157,7 +159,8 @@ static ClientWeights random_rows(WeightsKind kind, size_t n, size_t k, size_t bl
 ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
                              std::mt19937& random) {
   if (kind.rows) return random_rows(kind, n, k, bl, random);
-  ClientWeights out{kind, n, k, bl, kind.blocks || random() % 2 == 0, 0, {}, {}, {}, 0, {}, {}};
+  ClientWeights out{kind, n, k,  bl, kind.blocks || kind.sequential || random() % 2 == 0, 0, {}, {},
+                    {},   0, {}, {}};
   const size_t values = kind.kxn ? n : k;
   // Without blocks a packer takes the row that its numbers make.
   out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);

@@ -15,6 +15,7 @@ namespace tw::test {
 /// What a micro-kernel's name says of its weights: "qsi4cxp", "nxk".
 struct WeightsKind {
   bool nibbles = true, blocks = false, kxn = false;
+  bool sequential = false;  ///< nibbles of a byte are neighbors in k
   bool rows = false;  ///< blocks that begin with their scale, of f16; for activations in blocks
 };
 WeightsKind kind_of(const std::string& name);

@@ -135,6 +135,15 @@ inline static int8_t kai_ext_sign_i8_i4(int8_t value) {
   return (int8_t)((value ^ 8) - 8);
 }
 
+// Bytes of a streaming vector, of machines with SME only; 16 and 32-bit lanes of one.
+uint64_t kai_get_sme_vector_length_u8(void);
+inline static uint64_t kai_get_sme_vector_length_u16(void) {
+  return kai_get_sme_vector_length_u8() / 2;
+}
+inline static uint64_t kai_get_sme_vector_length_u32(void) {
+  return kai_get_sme_vector_length_u8() / 4;
+}
+
 // Told to packers of weights: what is added up of their codes, and what their codes are.
 struct kai_rhs_pack_qsi8cx_params {
   int32_t lhs_zero_point;

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
 //   tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_asm
 //
-// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
+// from   integrations/kleidiai/names.yaml (bff136be4c5a04cd)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
+// from   integrations/kleidiai/names.yaml (bff136be4c5a04cd)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
+// from   integrations/kleidiai/names.yaml (bff136be4c5a04cd)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (33bd0e742f7ec63c)
+// from   integrations/kleidiai/names.yaml (bff136be4c5a04cd)
 // again  tilewright generate
 
 #pragma once
