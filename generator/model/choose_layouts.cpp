@@ -373,8 +373,9 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     throw std::invalid_argument(fmt::format("lhs panel {} does not fit fma of {}: 1 does",
                                             to_string(panels.lhs), lhs.name));
   }
-  const bool streaming = panels.rhs.svl != 0;
-  if (!own && !streaming) return kleidiai_layouts(lhs, rhs, panels, block);
+  const bool in_tiles =
+      contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
+  if (!own && !in_tiles) return kleidiai_layouts(lhs, rhs, panels, block);
   if (is_float(lhs)) {
     Panels of_lhs = panels;
     if (!is_float(rhs)) of_lhs.kr = 1;
@@ -386,7 +387,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                         rhs_layout(lhs, rhs, contract, panels, block)};
   if (contract.contraction == Contraction::tile_dot) fill_tiles(layouts, isa, contract);
   if (own) return layouts;
-  // Panels as wide as vectors: KleidiAI's are ours but for what stands where there is nothing.
+  // For accumulator tiles KleidiAI's are ours but for what stands where there is nothing.
   layouts.lhs.rounding = Rounding::away;
   if (panels.lhs.is_fixed()) layouts.lhs = kleidiai_layouts(lhs, rhs, panels, block).lhs;
   return layouts;

@@ -61,6 +61,7 @@ std::vector<McaCore> read_mca_cores(const std::filesystem::path& file) {
                      node.at("mca").text(),
                      node.at("triple").text(),
                      node.at("features").texts(),
+                     {},
                      {}});
   }
   for (const YamlNode& node : root.at("exceptions").items(true)) {
@@ -69,6 +70,14 @@ std::vector<McaCore> read_mca_cores(const std::filesystem::path& file) {
       if (core.core != node.at("core").text()) continue;
       core.exceptions.push_back(
           {std::regex(node.at("instruction").text()), node.at("shown").text()});
+    }
+  }
+  for (const YamlNode& node : root.at("differences").items(true)) {
+    node.expect_keys({"core", "kernels", "percent", "because"});
+    for (McaCore& core : cores) {
+      if (core.core != node.at("core").text()) continue;
+      const auto percent = static_cast<double>(node.at("percent").positive());
+      core.differences.push_back({std::regex(node.at("kernels").text()), percent / 100});
     }
   }
   return cores;

@@ -14,6 +14,12 @@ struct McaException {
   std::string shown;  ///< what llvm-mca sees instead, std::regex_replace's format
 };
 
+/// Kernels whose cycles are known to differ by more than others'.
+struct McaDifference {
+  std::regex kernels;
+  double allowed = 0;  ///< a share
+};
+
 /// A core that it has a model of.
 struct McaCore {
   std::string core;  ///< as templates/core calls it
@@ -21,6 +27,7 @@ struct McaCore {
   std::string triple;
   std::vector<std::string> features;
   std::vector<McaException> exceptions;
+  std::vector<McaDifference> differences;
 };
 std::vector<McaCore> read_mca_cores(const std::filesystem::path& file);
 

@@ -18,6 +18,7 @@ Codes with_wrong_bias(Codes codes) {
 
 /// Of static activations they are no floats.
 std::string type_of_biases(const Variant& variant) {
+  if (field_index(variant.rhs, FieldKind::bias) < 0) return "f32";  // there are none
   const ElementType type = field_of(variant.rhs, FieldKind::bias).type;
   return std::string(name(is_float(type) ? type : ElementType::f32));
 }

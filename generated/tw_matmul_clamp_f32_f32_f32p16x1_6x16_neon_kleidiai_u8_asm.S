@@ -8,7 +8,7 @@
 //     | 16 f32 x bias | 512 x k bits of codes |
 // tile 6 x 16: needs 31 vector registers on neon (24 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (f3e4bb4c585fe78a)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (20c915dab189820b)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -25,25 +25,25 @@
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
-  .type tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm, %function
-tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm:
+  .globl tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
+  .type tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm, %function
+tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
-_tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm:
+  .globl _tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
+_tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
-  .def tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
+  .globl tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
+  .def tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm:
+tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -69,7 +69,7 @@ tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm:
   str d15, [sp, #64]
   .cfi_offset d15, -16
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
+  .seh_proc tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
   hint #34
   .seh_nop
   sub sp, sp, #80
@@ -163,7 +163,7 @@ L(m):
   movi v9.2d, #0                                         // acc_5_1
   movi v10.2d, #0                                        // acc_5_2
   movi v11.2d, #0                                        // acc_5_3
-  lsr x15, x9, #2                                        // k_steps
+  lsr x15, x9, #3                                        // k_steps
   mov x16, x7                                            // lhs_panel
   mov x17, x3                                            // rhs_panel
   cbz x15, L(k_done)
@@ -171,12 +171,12 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q0, [x16], #16                                     // a_0
-  ldr q1, [x11], #16                                     // a_1
-  ldr q2, [x12], #16                                     // a_2
-  ldr q3, [x13], #16                                     // a_3
-  ldr q12, [x14], #16                                    // a_4
-  ldr q13, [x10], #16                                    // a_5
+  ldr q0, [x16], #16                                     // a_0, lhs_panel
+  ldr q1, [x11], #16                                     // a_1, lhs_1
+  ldr q2, [x12], #16                                     // a_2, lhs_2
+  ldr q3, [x13], #16                                     // a_3, lhs_3
+  ldr q12, [x14], #16                                    // a_4, lhs_4
+  ldr q13, [x10], #16                                    // a_5, lhs_5
   ldp q15, q14, [x17, #64]                               // w_0, w_1
   fmla v4.4s, v15.4s, v0.s[0]                            // acc
   fmla v16.4s, v15.4s, v1.s[0]                           // acc
@@ -281,11 +281,121 @@ L(k):
   fmla v27.4s, v14.4s, v3.s[3]                           // acc
   fmla v31.4s, v14.4s, v12.s[3]                          // acc
   fmla v11.4s, v14.4s, v13.s[3]                          // acc
-  add x17, x17, #256
+  ldr q0, [x16], #16                                     // a_0
+  ldr q1, [x11], #16                                     // a_1
+  ldr q2, [x12], #16                                     // a_2
+  ldr q3, [x13], #16                                     // a_3
+  ldr q12, [x14], #16                                    // a_4
+  ldr q13, [x10], #16                                    // a_5
+  ldp q15, q14, [x17, #320]                              // w_0, w_1
+  fmla v4.4s, v15.4s, v0.s[0]                            // acc
+  fmla v16.4s, v15.4s, v1.s[0]                           // acc
+  fmla v20.4s, v15.4s, v2.s[0]                           // acc
+  fmla v24.4s, v15.4s, v3.s[0]                           // acc
+  fmla v28.4s, v15.4s, v12.s[0]                          // acc
+  fmla v8.4s, v15.4s, v13.s[0]                           // acc
+  fmla v5.4s, v14.4s, v0.s[0]                            // acc
+  fmla v17.4s, v14.4s, v1.s[0]                           // acc
+  fmla v21.4s, v14.4s, v2.s[0]                           // acc
+  fmla v25.4s, v14.4s, v3.s[0]                           // acc
+  fmla v29.4s, v14.4s, v12.s[0]                          // acc
+  fmla v9.4s, v14.4s, v13.s[0]                           // acc
+  ldp q15, q14, [x17, #352]                              // w_2, w_3
+  fmla v6.4s, v15.4s, v0.s[0]                            // acc
+  fmla v18.4s, v15.4s, v1.s[0]                           // acc
+  fmla v22.4s, v15.4s, v2.s[0]                           // acc
+  fmla v26.4s, v15.4s, v3.s[0]                           // acc
+  fmla v30.4s, v15.4s, v12.s[0]                          // acc
+  fmla v10.4s, v15.4s, v13.s[0]                          // acc
+  fmla v7.4s, v14.4s, v0.s[0]                            // acc
+  fmla v19.4s, v14.4s, v1.s[0]                           // acc
+  fmla v23.4s, v14.4s, v2.s[0]                           // acc
+  fmla v27.4s, v14.4s, v3.s[0]                           // acc
+  fmla v31.4s, v14.4s, v12.s[0]                          // acc
+  fmla v11.4s, v14.4s, v13.s[0]                          // acc
+  ldp q15, q14, [x17, #384]                              // w_0, w_1
+  fmla v4.4s, v15.4s, v0.s[1]                            // acc
+  fmla v16.4s, v15.4s, v1.s[1]                           // acc
+  fmla v20.4s, v15.4s, v2.s[1]                           // acc
+  fmla v24.4s, v15.4s, v3.s[1]                           // acc
+  fmla v28.4s, v15.4s, v12.s[1]                          // acc
+  fmla v8.4s, v15.4s, v13.s[1]                           // acc
+  fmla v5.4s, v14.4s, v0.s[1]                            // acc
+  fmla v17.4s, v14.4s, v1.s[1]                           // acc
+  fmla v21.4s, v14.4s, v2.s[1]                           // acc
+  fmla v25.4s, v14.4s, v3.s[1]                           // acc
+  fmla v29.4s, v14.4s, v12.s[1]                          // acc
+  fmla v9.4s, v14.4s, v13.s[1]                           // acc
+  ldp q15, q14, [x17, #416]                              // w_2, w_3
+  fmla v6.4s, v15.4s, v0.s[1]                            // acc
+  fmla v18.4s, v15.4s, v1.s[1]                           // acc
+  fmla v22.4s, v15.4s, v2.s[1]                           // acc
+  fmla v26.4s, v15.4s, v3.s[1]                           // acc
+  fmla v30.4s, v15.4s, v12.s[1]                          // acc
+  fmla v10.4s, v15.4s, v13.s[1]                          // acc
+  fmla v7.4s, v14.4s, v0.s[1]                            // acc
+  fmla v19.4s, v14.4s, v1.s[1]                           // acc
+  fmla v23.4s, v14.4s, v2.s[1]                           // acc
+  fmla v27.4s, v14.4s, v3.s[1]                           // acc
+  fmla v31.4s, v14.4s, v12.s[1]                          // acc
+  fmla v11.4s, v14.4s, v13.s[1]                          // acc
+  ldp q15, q14, [x17, #448]                              // w_0, w_1
+  fmla v4.4s, v15.4s, v0.s[2]                            // acc
+  fmla v16.4s, v15.4s, v1.s[2]                           // acc
+  fmla v20.4s, v15.4s, v2.s[2]                           // acc
+  fmla v24.4s, v15.4s, v3.s[2]                           // acc
+  fmla v28.4s, v15.4s, v12.s[2]                          // acc
+  fmla v8.4s, v15.4s, v13.s[2]                           // acc
+  fmla v5.4s, v14.4s, v0.s[2]                            // acc
+  fmla v17.4s, v14.4s, v1.s[2]                           // acc
+  fmla v21.4s, v14.4s, v2.s[2]                           // acc
+  fmla v25.4s, v14.4s, v3.s[2]                           // acc
+  fmla v29.4s, v14.4s, v12.s[2]                          // acc
+  fmla v9.4s, v14.4s, v13.s[2]                           // acc
+  ldp q15, q14, [x17, #480]                              // w_2, w_3
+  fmla v6.4s, v15.4s, v0.s[2]                            // acc
+  fmla v18.4s, v15.4s, v1.s[2]                           // acc
+  fmla v22.4s, v15.4s, v2.s[2]                           // acc
+  fmla v26.4s, v15.4s, v3.s[2]                           // acc
+  fmla v30.4s, v15.4s, v12.s[2]                          // acc
+  fmla v10.4s, v15.4s, v13.s[2]                          // acc
+  fmla v7.4s, v14.4s, v0.s[2]                            // acc
+  fmla v19.4s, v14.4s, v1.s[2]                           // acc
+  fmla v23.4s, v14.4s, v2.s[2]                           // acc
+  fmla v27.4s, v14.4s, v3.s[2]                           // acc
+  fmla v31.4s, v14.4s, v12.s[2]                          // acc
+  fmla v11.4s, v14.4s, v13.s[2]                          // acc
+  ldp q15, q14, [x17, #512]                              // w_0, w_1
+  fmla v4.4s, v15.4s, v0.s[3]                            // acc
+  fmla v16.4s, v15.4s, v1.s[3]                           // acc
+  fmla v20.4s, v15.4s, v2.s[3]                           // acc
+  fmla v24.4s, v15.4s, v3.s[3]                           // acc
+  fmla v28.4s, v15.4s, v12.s[3]                          // acc
+  fmla v8.4s, v15.4s, v13.s[3]                           // acc
+  fmla v5.4s, v14.4s, v0.s[3]                            // acc
+  fmla v17.4s, v14.4s, v1.s[3]                           // acc
+  fmla v21.4s, v14.4s, v2.s[3]                           // acc
+  fmla v25.4s, v14.4s, v3.s[3]                           // acc
+  fmla v29.4s, v14.4s, v12.s[3]                          // acc
+  fmla v9.4s, v14.4s, v13.s[3]                           // acc
+  ldp q15, q14, [x17, #544]                              // w_2, w_3
+  fmla v6.4s, v15.4s, v0.s[3]                            // acc
+  fmla v18.4s, v15.4s, v1.s[3]                           // acc
+  fmla v22.4s, v15.4s, v2.s[3]                           // acc
+  fmla v26.4s, v15.4s, v3.s[3]                           // acc
+  fmla v30.4s, v15.4s, v12.s[3]                          // acc
+  fmla v10.4s, v15.4s, v13.s[3]                          // acc
+  fmla v7.4s, v14.4s, v0.s[3]                            // acc
+  fmla v19.4s, v14.4s, v1.s[3]                           // acc
+  fmla v23.4s, v14.4s, v2.s[3]                           // acc
+  fmla v27.4s, v14.4s, v3.s[3]                           // acc
+  fmla v31.4s, v14.4s, v12.s[3]                          // acc
+  fmla v11.4s, v14.4s, v13.s[3]                          // acc
+  add x17, x17, #512
   subs x15, x15, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x15, #3                                            // k_rest
+  mov x15, #7                                            // k_rest
   and x15, x15, x9
   cbz x15, L(k_rest_done)
 L(k_rest):
@@ -1042,7 +1152,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm, .-tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u4_asm
+  .size tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm, .-tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note

@@ -8,56 +8,64 @@
 //     | 8 f32 x bias | 256 x k bits of codes |
 // tile 6 x 8: needs 19 vector registers on neon (12 accumulators + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (f3e4bb4c585fe78a)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (20c915dab189820b)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x8 m_left  x9 k  x10 lhs_5  x11 lhs_1  x12 lhs_2  x13 lhs_3  x14 lhs_4  x15 k_left
 //  x16 lhs_panel  x17 rhs_panel  v0 acc_0_0 ...  v1 acc_0_1 ...  v2 acc_1_0 ...  v3 acc_1_1 ...
-//  v4 acc_2_0 ...  v5 acc_2_1 ...  v6 acc_3_0 ...  v7 acc_3_1 ...  v16 acc_4_0 ...  v17 acc_4_1 ...
-//  v18 acc_5_0 ...  v19 acc_5_1 ...  v20 a_0  v21 a_1  v22 a_2  v23 a_3  v24 a_4  v25 a_5  v26 w_1
-//  v27 w_0
+//  v4 acc_2_0 ...  v5 acc_2_1 ...  v6 acc_3_0 ...  v7 acc_3_1 ...  v8 w_1  v9 w_0  v16 acc_4_0 ...
+//  v17 acc_4_1 ...  v18 acc_5_0 ...  v19 acc_5_1 ...  v20 a_0  v21 a_0 ...  v22 a_1  v23 a_1 ...
+//  v24 a_2  v25 a_2  v26 a_3  v27 a_3  v28 a_4  v29 a_4  v30 a_5  v31 a_5
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm
-  .type tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm, %function
-tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm:
+  .globl tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
+  .type tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm, %function
+tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm
-_tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm:
+  .globl _tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
+_tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm
-  .def tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm
+  .globl tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
+  .def tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm:
+tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #16
-  .cfi_def_cfa_offset 16
+  sub sp, sp, #32
+  .cfi_def_cfa_offset 32
   str x19, [sp, #0]
-  .cfi_offset x19, -16
+  .cfi_offset x19, -32
+  str d8, [sp, #8]
+  .cfi_offset d8, -24
+  str d9, [sp, #16]
+  .cfi_offset d9, -16
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm
+  .seh_proc tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
   hint #34
   .seh_nop
-  sub sp, sp, #16
-  .seh_stackalloc 16
+  sub sp, sp, #32
+  .seh_stackalloc 32
   str x19, [sp, #0]
   .seh_save_reg x19, 0
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
   .seh_endprologue
 #endif
   ldr x1, [x0, #8*2]                                     // n_left
@@ -117,7 +125,7 @@ L(m):
   movi v17.2d, #0                                        // acc_4_1
   movi v18.2d, #0                                        // acc_5_0
   movi v19.2d, #0                                        // acc_5_1
-  lsr x15, x9, #2                                        // k_steps
+  lsr x15, x9, #3                                        // k_steps
   mov x16, x7                                            // lhs_panel
   mov x17, x3                                            // rhs_panel
   cbz x15, L(k_done)
@@ -125,69 +133,121 @@ L(m):
   .balign 64
 #endif
 L(k):
-  ldr q20, [x16], #16                                    // a_0
-  ldr q21, [x11], #16                                    // a_1
-  ldr q22, [x12], #16                                    // a_2
-  ldr q23, [x13], #16                                    // a_3
-  ldr q24, [x14], #16                                    // a_4
-  ldr q25, [x10], #16                                    // a_5
-  ldp q27, q26, [x17, #32]                               // w_0, w_1
-  fmla v0.4s, v27.4s, v20.s[0]                           // acc
-  fmla v2.4s, v27.4s, v21.s[0]                           // acc
-  fmla v4.4s, v27.4s, v22.s[0]                           // acc
-  fmla v6.4s, v27.4s, v23.s[0]                           // acc
-  fmla v16.4s, v27.4s, v24.s[0]                          // acc
-  fmla v18.4s, v27.4s, v25.s[0]                          // acc
-  fmla v1.4s, v26.4s, v20.s[0]                           // acc
-  fmla v3.4s, v26.4s, v21.s[0]                           // acc
-  fmla v5.4s, v26.4s, v22.s[0]                           // acc
-  fmla v7.4s, v26.4s, v23.s[0]                           // acc
-  fmla v17.4s, v26.4s, v24.s[0]                          // acc
-  fmla v19.4s, v26.4s, v25.s[0]                          // acc
-  ldp q27, q26, [x17, #64]                               // w_0, w_1
-  fmla v0.4s, v27.4s, v20.s[1]                           // acc
-  fmla v2.4s, v27.4s, v21.s[1]                           // acc
-  fmla v4.4s, v27.4s, v22.s[1]                           // acc
-  fmla v6.4s, v27.4s, v23.s[1]                           // acc
-  fmla v16.4s, v27.4s, v24.s[1]                          // acc
-  fmla v18.4s, v27.4s, v25.s[1]                          // acc
-  fmla v1.4s, v26.4s, v20.s[1]                           // acc
-  fmla v3.4s, v26.4s, v21.s[1]                           // acc
-  fmla v5.4s, v26.4s, v22.s[1]                           // acc
-  fmla v7.4s, v26.4s, v23.s[1]                           // acc
-  fmla v17.4s, v26.4s, v24.s[1]                          // acc
-  fmla v19.4s, v26.4s, v25.s[1]                          // acc
-  ldp q27, q26, [x17, #96]                               // w_0, w_1
-  fmla v0.4s, v27.4s, v20.s[2]                           // acc
-  fmla v2.4s, v27.4s, v21.s[2]                           // acc
-  fmla v4.4s, v27.4s, v22.s[2]                           // acc
-  fmla v6.4s, v27.4s, v23.s[2]                           // acc
-  fmla v16.4s, v27.4s, v24.s[2]                          // acc
-  fmla v18.4s, v27.4s, v25.s[2]                          // acc
-  fmla v1.4s, v26.4s, v20.s[2]                           // acc
-  fmla v3.4s, v26.4s, v21.s[2]                           // acc
-  fmla v5.4s, v26.4s, v22.s[2]                           // acc
-  fmla v7.4s, v26.4s, v23.s[2]                           // acc
-  fmla v17.4s, v26.4s, v24.s[2]                          // acc
-  fmla v19.4s, v26.4s, v25.s[2]                          // acc
-  ldp q27, q26, [x17, #128]                              // w_0, w_1
-  fmla v0.4s, v27.4s, v20.s[3]                           // acc
-  fmla v2.4s, v27.4s, v21.s[3]                           // acc
-  fmla v4.4s, v27.4s, v22.s[3]                           // acc
-  fmla v6.4s, v27.4s, v23.s[3]                           // acc
-  fmla v16.4s, v27.4s, v24.s[3]                          // acc
-  fmla v18.4s, v27.4s, v25.s[3]                          // acc
-  fmla v1.4s, v26.4s, v20.s[3]                           // acc
-  fmla v3.4s, v26.4s, v21.s[3]                           // acc
-  fmla v5.4s, v26.4s, v22.s[3]                           // acc
-  fmla v7.4s, v26.4s, v23.s[3]                           // acc
-  fmla v17.4s, v26.4s, v24.s[3]                          // acc
-  fmla v19.4s, v26.4s, v25.s[3]                          // acc
-  add x17, x17, #128
+  ldp q21, q20, [x16], #32                               // a_0, a_0
+  ldp q23, q22, [x11], #32                               // a_1, a_1
+  ldp q25, q24, [x12], #32                               // a_2, a_2
+  ldp q27, q26, [x13], #32                               // a_3, a_3
+  ldp q29, q28, [x14], #32                               // a_4, a_4
+  ldp q31, q30, [x10], #32                               // a_5, a_5
+  ldp q9, q8, [x17, #32]                                 // w_0, w_1
+  fmla v0.4s, v9.4s, v21.s[0]                            // acc
+  fmla v2.4s, v9.4s, v23.s[0]                            // acc
+  fmla v4.4s, v9.4s, v25.s[0]                            // acc
+  fmla v6.4s, v9.4s, v27.s[0]                            // acc
+  fmla v16.4s, v9.4s, v29.s[0]                           // acc
+  fmla v18.4s, v9.4s, v31.s[0]                           // acc
+  fmla v1.4s, v8.4s, v21.s[0]                            // acc
+  fmla v3.4s, v8.4s, v23.s[0]                            // acc
+  fmla v5.4s, v8.4s, v25.s[0]                            // acc
+  fmla v7.4s, v8.4s, v27.s[0]                            // acc
+  fmla v17.4s, v8.4s, v29.s[0]                           // acc
+  fmla v19.4s, v8.4s, v31.s[0]                           // acc
+  ldp q9, q8, [x17, #64]                                 // w_0, w_1
+  fmla v0.4s, v9.4s, v21.s[1]                            // acc
+  fmla v2.4s, v9.4s, v23.s[1]                            // acc
+  fmla v4.4s, v9.4s, v25.s[1]                            // acc
+  fmla v6.4s, v9.4s, v27.s[1]                            // acc
+  fmla v16.4s, v9.4s, v29.s[1]                           // acc
+  fmla v18.4s, v9.4s, v31.s[1]                           // acc
+  fmla v1.4s, v8.4s, v21.s[1]                            // acc
+  fmla v3.4s, v8.4s, v23.s[1]                            // acc
+  fmla v5.4s, v8.4s, v25.s[1]                            // acc
+  fmla v7.4s, v8.4s, v27.s[1]                            // acc
+  fmla v17.4s, v8.4s, v29.s[1]                           // acc
+  fmla v19.4s, v8.4s, v31.s[1]                           // acc
+  ldp q9, q8, [x17, #96]                                 // w_0, w_1
+  fmla v0.4s, v9.4s, v21.s[2]                            // acc
+  fmla v2.4s, v9.4s, v23.s[2]                            // acc
+  fmla v4.4s, v9.4s, v25.s[2]                            // acc
+  fmla v6.4s, v9.4s, v27.s[2]                            // acc
+  fmla v16.4s, v9.4s, v29.s[2]                           // acc
+  fmla v18.4s, v9.4s, v31.s[2]                           // acc
+  fmla v1.4s, v8.4s, v21.s[2]                            // acc
+  fmla v3.4s, v8.4s, v23.s[2]                            // acc
+  fmla v5.4s, v8.4s, v25.s[2]                            // acc
+  fmla v7.4s, v8.4s, v27.s[2]                            // acc
+  fmla v17.4s, v8.4s, v29.s[2]                           // acc
+  fmla v19.4s, v8.4s, v31.s[2]                           // acc
+  ldp q9, q8, [x17, #128]                                // w_0, w_1
+  fmla v0.4s, v9.4s, v21.s[3]                            // acc
+  fmla v2.4s, v9.4s, v23.s[3]                            // acc
+  fmla v4.4s, v9.4s, v25.s[3]                            // acc
+  fmla v6.4s, v9.4s, v27.s[3]                            // acc
+  fmla v16.4s, v9.4s, v29.s[3]                           // acc
+  fmla v18.4s, v9.4s, v31.s[3]                           // acc
+  fmla v1.4s, v8.4s, v21.s[3]                            // acc
+  fmla v3.4s, v8.4s, v23.s[3]                            // acc
+  fmla v5.4s, v8.4s, v25.s[3]                            // acc
+  fmla v7.4s, v8.4s, v27.s[3]                            // acc
+  fmla v17.4s, v8.4s, v29.s[3]                           // acc
+  fmla v19.4s, v8.4s, v31.s[3]                           // acc
+  ldp q23, q21, [x17, #160]                              // w_0, w_1
+  fmla v0.4s, v23.4s, v20.s[0]                           // acc
+  fmla v2.4s, v23.4s, v22.s[0]                           // acc
+  fmla v4.4s, v23.4s, v24.s[0]                           // acc
+  fmla v6.4s, v23.4s, v26.s[0]                           // acc
+  fmla v16.4s, v23.4s, v28.s[0]                          // acc
+  fmla v18.4s, v23.4s, v30.s[0]                          // acc
+  fmla v1.4s, v21.4s, v20.s[0]                           // acc
+  fmla v3.4s, v21.4s, v22.s[0]                           // acc
+  fmla v5.4s, v21.4s, v24.s[0]                           // acc
+  fmla v7.4s, v21.4s, v26.s[0]                           // acc
+  fmla v17.4s, v21.4s, v28.s[0]                          // acc
+  fmla v19.4s, v21.4s, v30.s[0]                          // acc
+  ldp q23, q21, [x17, #192]                              // w_0, w_1
+  fmla v0.4s, v23.4s, v20.s[1]                           // acc
+  fmla v2.4s, v23.4s, v22.s[1]                           // acc
+  fmla v4.4s, v23.4s, v24.s[1]                           // acc
+  fmla v6.4s, v23.4s, v26.s[1]                           // acc
+  fmla v16.4s, v23.4s, v28.s[1]                          // acc
+  fmla v18.4s, v23.4s, v30.s[1]                          // acc
+  fmla v1.4s, v21.4s, v20.s[1]                           // acc
+  fmla v3.4s, v21.4s, v22.s[1]                           // acc
+  fmla v5.4s, v21.4s, v24.s[1]                           // acc
+  fmla v7.4s, v21.4s, v26.s[1]                           // acc
+  fmla v17.4s, v21.4s, v28.s[1]                          // acc
+  fmla v19.4s, v21.4s, v30.s[1]                          // acc
+  ldp q23, q21, [x17, #224]                              // w_0, w_1
+  fmla v0.4s, v23.4s, v20.s[2]                           // acc
+  fmla v2.4s, v23.4s, v22.s[2]                           // acc
+  fmla v4.4s, v23.4s, v24.s[2]                           // acc
+  fmla v6.4s, v23.4s, v26.s[2]                           // acc
+  fmla v16.4s, v23.4s, v28.s[2]                          // acc
+  fmla v18.4s, v23.4s, v30.s[2]                          // acc
+  fmla v1.4s, v21.4s, v20.s[2]                           // acc
+  fmla v3.4s, v21.4s, v22.s[2]                           // acc
+  fmla v5.4s, v21.4s, v24.s[2]                           // acc
+  fmla v7.4s, v21.4s, v26.s[2]                           // acc
+  fmla v17.4s, v21.4s, v28.s[2]                          // acc
+  fmla v19.4s, v21.4s, v30.s[2]                          // acc
+  ldp q23, q21, [x17, #256]                              // w_0, w_1
+  fmla v0.4s, v23.4s, v20.s[3]                           // acc
+  fmla v2.4s, v23.4s, v22.s[3]                           // acc
+  fmla v4.4s, v23.4s, v24.s[3]                           // acc
+  fmla v6.4s, v23.4s, v26.s[3]                           // acc
+  fmla v16.4s, v23.4s, v28.s[3]                          // acc
+  fmla v18.4s, v23.4s, v30.s[3]                          // acc
+  fmla v1.4s, v21.4s, v20.s[3]                           // acc
+  fmla v3.4s, v21.4s, v22.s[3]                           // acc
+  fmla v5.4s, v21.4s, v24.s[3]                           // acc
+  fmla v7.4s, v21.4s, v26.s[3]                           // acc
+  fmla v17.4s, v21.4s, v28.s[3]                          // acc
+  fmla v19.4s, v21.4s, v30.s[3]                          // acc
+  add x17, x17, #256
   subs x15, x15, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x15, #3                                            // k_rest
+  mov x15, #7                                            // k_rest
   and x15, x15, x9
   cbz x15, L(k_rest_done)
 L(k_rest):
@@ -584,7 +644,9 @@ L(m_done):
 L(n_done):
 #if defined(__ELF__) || defined(__APPLE__)
   ldr x19, [sp, #0]
-  add sp, sp, #16
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  add sp, sp, #32
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
@@ -592,14 +654,18 @@ L(n_done):
   .seh_startepilogue
   ldr x19, [sp, #0]
   .seh_save_reg x19, 0
-  add sp, sp, #16
-  .seh_stackalloc 16
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  add sp, sp, #32
+  .seh_stackalloc 32
   .seh_endepilogue
   ret
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm, .-tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u4_asm
+  .size tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm, .-tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note
