@@ -24,8 +24,15 @@ AlignedMemory paged_memory(size_t bytes) {
 }
 
 size_t scale_bytes(const tw_layout& layout) {
-  if (layout.block_scales == TW_SCALES_F16) return 2;
-  return layout.block_scales == TW_SCALES_E8M0 ? 1 : sizeof(float);
+  switch (layout.block_scales) {
+    case TW_SCALES_F16:
+    case TW_SCALES_BF16:
+      return 2;
+    case TW_SCALES_E8M0:
+      return 1;
+    default:  // of columns, too
+      return sizeof(float);
+  }
 }
 
 /// Of all that packing reads, and of how it reads it.
