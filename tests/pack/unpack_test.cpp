@@ -79,7 +79,7 @@ struct Weights {
       scale_stride = layout.block == 0 ? scale_bytes : blocks * scale_bytes + 3;
       scales.assign((shape.n - 1) * scale_stride + blocks * scale_bytes, unwritten);
     }
-    bias.assign(shape.n * sizeof(float), unwritten);
+    if (layout.axes->bias.type != TW_TYPE_NONE) bias.assign(shape.n * sizeof(float), unwritten);
     if (layout.axes->zero_points.type == TW_TYPE_NONE) return;
     zero_bytes = layout.axes->zero_points.type == TW_F32 ? 4 : 2;
     zero_count = layout.block == 0 ? 1 : shape.k / layout.block;
@@ -173,7 +173,7 @@ Struct described(Weights& weights) {
   if (!weights.scales.empty()) made.scales = weights.scales.data();
   made.scale_count = weights.shape.n * weights.blocks;
   made.scale_stride = weights.layout.block != 0 ? weights.scale_stride : 0;
-  made.bias = weights.bias.data();
+  if (!weights.bias.empty()) made.bias = weights.bias.data();
   made.bias_count = weights.shape.n;
   if (!weights.zeros.empty()) made.zero_points = weights.zeros.data();
   made.zero_point_count = weights.shape.n * weights.zero_count;
@@ -243,7 +243,8 @@ std::string difference(const Weights& given, size_t column, const Weights& found
         return "scale " + std::to_string(b) + where;
       }
     }
-    if (std::memcmp(&given.bias[4 * (column + n)], &found.bias[4 * n], 4) != 0) {
+    if (!given.bias.empty() &&
+        std::memcmp(&given.bias[4 * (column + n)], &found.bias[4 * n], 4) != 0) {
       return "bias" + where;
     }
     if (!given.zeros.empty() && std::memcmp(&given.zeros[given.zero_stride * (column + n)],
