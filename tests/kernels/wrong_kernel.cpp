@@ -159,15 +159,21 @@ void run(const tw_args* args) {
 extern "C" void tw_test_clobbers_register(const tw_args* args);
 extern "C" void tw_test_clobbers_state(const tw_args* args);
 extern "C" void tw_test_moves_stack(const tw_args* args);
+// Only ELF has symbols say that they are functions.
+#if !defined(__ELF__)
+#define TW_TYPE(name)
+#elif defined(__x86_64__)
+#define TW_TYPE(name) ".type " name ", @function\n"
+#else
+#define TW_TYPE(name) ".type " name ", %function\n"
+#endif
 #if defined(__x86_64__)
-#define TW_FUNCTION(name, body) \
-  asm(".text\n.globl " name "\n.type " name ", @function\n" name ":\n" body "\n");
+#define TW_FUNCTION(name, body) asm(".text\n.globl " name "\n" TW_TYPE(name) name ":\n" body "\n");
 TW_FUNCTION("tw_test_clobbers_register", "not %r13\n ret")
 TW_FUNCTION("tw_test_clobbers_state", "pushq $0x7F80\n ldmxcsr (%rsp)\n pop %rax\n ret")
 TW_FUNCTION("tw_test_moves_stack", "pop %rax\n sub $64, %rsp\n jmp *%rax")
 #elif defined(__aarch64__)
-#define TW_FUNCTION(name, body) \
-  asm(".text\n.globl " name "\n.type " name ", %function\n" name ":\n" body "\n");
+#define TW_FUNCTION(name, body) asm(".text\n.globl " name "\n" TW_TYPE(name) name ":\n" body "\n");
 TW_FUNCTION("tw_test_clobbers_register", "mvn x23, x23\n ret")
 TW_FUNCTION("tw_test_clobbers_state", "fmov d11, #1.0\n ret")
 TW_FUNCTION("tw_test_moves_stack", "sub sp, sp, #64\n ret")
