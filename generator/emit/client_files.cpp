@@ -181,8 +181,7 @@ std::string print_client_table(const std::vector<ClientEntry>& entries) {
   for (const ClientEntry& entry : entries) {
     std::vector<std::string> symbols;
     for (const ClientCode& code : entry.codes) symbols.push_back(fmt::format("`{}`", code.symbol));
-    const bool any = entry.family.empty() && entry.list != "FLOAT_RHS_PACKERS";
-    if (any) symbols.emplace_back("plain C for all other panels");
+    if (entry.any_panel) symbols.emplace_back("plain C for all other panels");
     text += fmt::format("| `{}` | {} |\n", entry.name, fmt::join(symbols, ", "));
   }
   return text;

@@ -40,9 +40,10 @@ std::string client_list_name(const ClientPacker& packer, const Layout& layout);
 struct ClientEntry {
   std::string header;
   std::string name;
-  std::string family;     ///< of matmuls, empty for packers ...
-  std::string interface;  ///< ... and its struct's header
-  std::string list;       ///< that has it, for tests: of those with the same parameters
+  std::string family;      ///< of matmuls, empty for packers ...
+  std::string interface;   ///< ... and its struct's header
+  std::string list;        ///< that has it, for tests: of those with the same parameters
+  bool any_panel = false;  ///< of packers: plain C fills those that no code here does
   std::vector<ClientFunction> functions;
   std::vector<ClientCode> codes;
 };

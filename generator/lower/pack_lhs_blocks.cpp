@@ -85,8 +85,7 @@ class BlocksPacker {
   [[nodiscard]] bool has_sums() const { return field_index(layout_, FieldKind::sums) >= 0; }
   /// One each, of f16.
   [[nodiscard]] bool has_half_scales() const {
-    const int scales = field_index(layout_, FieldKind::scales);
-    return layout_.fields[static_cast<size_t>(scales)].type == ElementType::f16;
+    return field_of(layout_, FieldKind::scales).type == ElementType::f16;
   }
   [[nodiscard]] static bool in_block(const Field& field) {
     return field.kind == FieldKind::data || field.per_block;

@@ -112,7 +112,7 @@ class ClientMaker {
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
     entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
-                        has_floats(family) ? "FLOAT_MATMULS" : "MATMULS", functions, codes});
+                        has_floats(family) ? "FLOAT_MATMULS" : "MATMULS", false, functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {
@@ -125,7 +125,8 @@ class ClientMaker {
     add_source(packer.name, about,
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
     entries_.push_back({client_header(packer), packer.name, "", "",
-                        client_list_name(packer, layout), functions, codes});
+                        client_list_name(packer, layout), !is_float(*packer.format), functions,
+                        codes});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of

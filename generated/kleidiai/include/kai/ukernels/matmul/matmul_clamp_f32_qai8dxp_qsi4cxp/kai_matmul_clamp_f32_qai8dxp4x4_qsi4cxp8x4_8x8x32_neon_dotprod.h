@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (bff136be4c5a04cd)
+// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
 // again  tilewright generate
 
 #pragma once
