@@ -39,7 +39,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f13c6958ddcd2b5c)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f907b927e4446b54)
 // again  tilewright generate
 
 #include "tilewright/registry.h"
@@ -22520,6 +22520,64 @@ static const tw_layout layout_618 = {
     .sum_copies = 0,
     .scale_copies = 0,
     .axes = &layout_618_axes,
+    .type = TW_S8,
+};
+
+static const tw_layout layout_619 = {
+    .id = UINT64_C(0x99286aea79516f60),
+    .text = "lhs i8 m8svl kr4 k%4 [data]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 4,
+    .block = 0,
+    .data_bits = 8,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 0,
+    .exact_k = 0,
+    .scales = 0,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = NULL,
+    .type = TW_S8,
+};
+
+static const tw_axes layout_620_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 256}, axes_276, 3, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_25, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_S32, {0, 0}, axes_25, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_620 = {
+    .id = UINT64_C(0x343c081b2f6346bc),
+    .text = "rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 4,
+    .block = 0,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 0,
+    .exact_k = 65793,
+    .scales = 1,
+    .block_scales = TW_SCALES_UNSET,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_620_axes,
     .type = TW_S8,
 };
 
@@ -66102,8 +66160,62 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulate = 0,
         .symbol = "tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm",
     },
+    {
+        .name = "tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm",
+        .family = "matmul_clamp_qai8_qai8p_qsi8cxp",
+        .isa = "sme",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
+        .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm),
+        .features = TW_FEATURE_SME,
+        .lhs = &layout_619,
+        .rhs = &layout_620,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 8,
+        .macs_per_cycle = 32.0,
+        .content_hash = UINT64_C(0xe6931d74b8c28e3b),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 8,
+        .dst = TW_S8,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm",
+        .family = "matmul_clamp_qai8_qai8p_qsi8cxp",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "outer",
+        .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
+        .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_619,
+        .rhs = &layout_620,
+        .tile_m = 0,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 8,
+        .macs_per_cycle = 32.0,
+        .content_hash = UINT64_C(0x94233c64ba23a24a),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 8,
+        .dst = TW_S8,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm",
+    },
 };
-const size_t tw_generated_kernel_count = 1614;
+const size_t tw_generated_kernel_count = 1616;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -78761,6 +78873,28 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai",
+        .operand = "lhs",
+        .source = "s8",
+        .isa = "sme",
+        .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_619,
+        .content_hash = UINT64_C(0xb936f98be4aa40ea),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai",
+        .operand = "lhs",
+        .source = "s8",
+        .isa = "sme2",
+        .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_619,
+        .content_hash = UINT64_C(0xe4d1be9d2d417aac),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_rhs_pack_nxk_f16p1x1_scalar",
         .operand = "rhs",
         .source = "nxk",
@@ -87384,8 +87518,52 @@ const tw_packer tw_generated_packers[] = {
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
+    {
+        .name = "tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sme",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_620,
+        .content_hash = UINT64_C(0x64391a040d95d15a),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai",
+        .operand = "rhs",
+        .source = "kxn",
+        .isa = "sme",
+        .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai),
+        .features = TW_FEATURE_SME,
+        .layout = &layout_620,
+        .content_hash = UINT64_C(0x34173e8403724e59),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_620,
+        .content_hash = UINT64_C(0x0b93c53f846bb8ea),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai",
+        .operand = "rhs",
+        .source = "kxn",
+        .isa = "sme2",
+        .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai),
+        .features = TW_FEATURE_SME2,
+        .layout = &layout_620,
+        .content_hash = UINT64_C(0x32c571281f2ea5d3),
+        .vectorized = 0,
+    },
 };
-const size_t tw_generated_packer_count = 1583;
+const size_t tw_generated_packer_count = 1589;
 
 const tw_source tw_generated_sources[] = {
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_488, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
@@ -87478,7 +87656,7 @@ static const float rates_0[] = {  /* golden-cove */
     17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,
     12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,
     113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,
-    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,16,16,0,0,0,0,
@@ -87539,7 +87717,7 @@ static const float rates_1[] = {  /* redwood-cove */
     9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,
     16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,
     51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,
-    76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,24,32,0,0,0,0,
@@ -87599,7 +87777,7 @@ static const float rates_2[] = {  /* zen4 */
     23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,
     16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,41.14,64,0,0,
@@ -87659,7 +87837,7 @@ static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,
     48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,
     35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,
-    76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

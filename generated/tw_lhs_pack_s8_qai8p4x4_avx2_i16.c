@@ -5,7 +5,7 @@
 // into lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128] (f109ddddb17d8a52)
 //          | 64 x k bits of codes | 4 i32 x sums |
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f13c6958ddcd2b5c)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f907b927e4446b54)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

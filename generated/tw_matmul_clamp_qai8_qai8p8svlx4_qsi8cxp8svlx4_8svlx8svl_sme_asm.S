@@ -8,7 +8,7 @@
 //     | 64svl x k bits of codes | 8svl i32 x bias | 8svl f32 x scales |
 // tile 8svl x 8svl: needs 8 vector registers on sme (1 accumulator + 7 operands), 32 exist
 //
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f13c6958ddcd2b5c)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f907b927e4446b54)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -39,7 +39,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f13c6958ddcd2b5c)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f907b927e4446b54)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -1417,6 +1417,8 @@ void tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm(const tw_args *ar
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_f16p1x1_neon_fp16(const tw_pack_args *args);
@@ -1726,6 +1728,8 @@ void tw_lhs_pack_s8_qai8p8svlx4_sme2(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x4_sme2(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p1x4_avx2_i16(const tw_pack_args *args);
 void tw_lhs_pack_s8_qai8p4x4_avx2_i16(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p1x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p1x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p8x1_avx2(const tw_pack_args *args);
@@ -2282,6 +2286,10 @@ void tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai(const tw_pack_args *args);
 
 #ifdef __cplusplus
 }

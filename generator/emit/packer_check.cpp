@@ -53,10 +53,12 @@ void check_data(const Layout& layout) {
                        field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
                        layout.fields.back().kind == FieldKind::data;
   const int sums = sums_index(layout);
+  const bool one_by_one = !layout.panel.is_fixed();
   // Groups of the lhs are copied, as few as there are.
-  expect(layout, layout.k_multiple % ((rhs ? 4 : 1) * layout.order.kr) == 0,
-         "k must be padded to a multiple of 4 kr, that of the lhs to one of kr");
-  expect(layout, data >= 0 && (!rhs || no_sums || sums > data),
+  expect(layout, layout.k_multiple % ((rhs && !one_by_one ? 4 : 1) * layout.order.kr) == 0,
+         "k must be padded to a multiple of 4 kr, that of the lhs and of panels as wide as vectors "
+         "to one of kr");
+  expect(layout, data >= 0 && (!rhs || no_sums || one_by_one || sums > data),
          "a panel needs data, and on the rhs sums, minimums or tops behind it, or nothing");
 }
 
@@ -79,9 +81,9 @@ void check_packable(const Layout& layout) {
   expect(
       layout,
       layout.panel.is_fixed() || (layout.panel.fixed == 0 && known && layout.edge == Edge::zeros &&
-                                  layout.fields.front().kind == FieldKind::data),
+                                  (rhs || layout.fields.front().kind == FieldKind::data)),
       "a panel is of a fixed size, or of a multiple of a vector length: of bytes, or columns of "
-      "codes that share bytes, codes first and zeros for what does not exist");
+      "codes that share bytes, of the lhs codes first, and zeros for what does not exist");
   expect(layout, pair != NibblePair::next || !layout.panel.is_fixed(),
          "nibbles one after the other need panels as wide as vectors");
   check_data(layout);

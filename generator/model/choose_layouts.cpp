@@ -257,6 +257,12 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
                     "makes vectors of a row's scale",
                     lhs.name, isa.name));
   }
+  if (is_static(lhs) && technique != Technique::outer) {
+    throw NoInstruction(
+        fmt::format("layout kleidiai is not possible for {} with technique {}: its rows end with "
+                    "k, within what that reads at once; outer is possible",
+                    lhs.name, name(technique)));
+  }
   const OperandContract* found =
       find_contract(lhs, rhs, technique, LayoutStyle::kleidiai, isa, wanted.sums);
   if (found != nullptr) return *found;
@@ -375,7 +381,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool in_tiles =
       contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
-  if (!own && !in_tiles) return kleidiai_layouts(lhs, rhs, panels, block);
+  if (!own && (!in_tiles || is_static(lhs))) return kleidiai_layouts(lhs, rhs, panels, block);
   if (is_float(lhs)) {
     Panels of_lhs = panels;
     if (!is_float(rhs)) of_lhs.kr = 1;

@@ -55,6 +55,7 @@ Layout kleidiai_lhs(const Format& lhs, const Panels& panels, int block) {
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
   if (is_float(lhs)) return kleidiai_packs_floats(lhs, rhs);
+  if (is_static(lhs)) return kleidiai_packs_static(rhs);
   const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
   const bool nibbles = rhs.element == ElementType::i4;
@@ -70,6 +71,7 @@ ElementType kleidiai_scales(const Format& lhs) {
 
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
   if (is_float(lhs)) return kleidiai_float_layouts(rhs, panels);
+  if (is_static(lhs)) return kleidiai_static_layouts(panels);
   Layout right;
   right.side = Side::rhs;
   right.element = rhs.element;

@@ -153,6 +153,9 @@ std::vector<Ground> grounds(const Isa& isa) {
       if (possible(ground)) all.push_back(ground);
     }
   }
+  // Last, so that what is drawn for the others stays as it was.
+  const Ground codes{&isa, Technique::outer, "qai8", "qsi8cx", LayoutStyle::kleidiai};
+  if (possible(codes)) all.push_back(codes);
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 
+#include "reference/fused.h"
 #include "reference/half_reference.h"
 #include "reference/quantize_reference.h"
 
@@ -172,7 +173,7 @@ void check_dynamic(tw_type type, const std::string& name) {
         float found = 0;
         std::memcpy(&found, outputs.data() + i * sizeof found, sizeof found);
         const float scale = layer.scales[i % n] * wanted.scale;
-        ASSERT_EQ(found, std::fma(static_cast<float>(sums.sums[i]), scale, bias[i % n]))
+        ASSERT_EQ(found, fused(static_cast<float>(sums.sums[i]), scale, bias[i % n]))
             << isa << ", output " << i << ", " << to_string(c);
       }
     }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "reference/fused.h"
+
 namespace tw::test {
 namespace {
 
@@ -138,7 +140,7 @@ float value_at(const tw_args* args, size_t row, size_t column) {
   const float bias =
       own_bias ? get<float>(rhs, (depth + 8) * columns, j) : get<float>(args->bias, 0, column);
   const float lower = fault == Fault::one_sided_clamp ? -INFINITY : args->min;
-  return clamp_output(std::fma(static_cast<float>(sum), scale, bias), lower, args->max);
+  return clamp_output(fused(static_cast<float>(sum), scale, bias), lower, args->max);
 }
 
 template <Fault fault>

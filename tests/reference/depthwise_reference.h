@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/fused.h"
 #include "reference/half_reference.h"
 #include "reference/static_reference.h"
 
@@ -81,7 +82,7 @@ inline float depthwise_output(const Depthwise& in, size_t line, size_t column, s
   for (size_t t = 0; t < taps.size(); ++t) {
     const float weight = in.weights[t * in.channels + channel];
     const volatile float product = taps[t] * weight;  // no compiler makes one operation of both
-    sum = in.fused ? std::fma(taps[t], weight, sum) : product + sum;
+    sum = in.fused ? fused(taps[t], weight, sum) : product + sum;
   }
   const float raised = in.min > sum ? in.min : sum;
   return in.max < raised ? in.max : raised;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference/fused.h"
 #include "reference/quantize_reference.h"
 
 namespace tw::test {
@@ -78,7 +79,7 @@ inline float sum_of_block(const Codes& in, size_t row, size_t block) {
 inline float add_minimum(const Codes& in, size_t column, size_t block, float sum, float row_sum) {
   const size_t at = column * in.blocks() + block;
   const float steps = in.rhs_scales[at] * static_cast<float>(-in.half);
-  return std::fma(-row_sum, steps - in.rhs_minimums[at], sum * in.rhs_scales[at]);
+  return fused(-row_sum, steps - in.rhs_minimums[at], sum * in.rhs_scales[at]);
 }
 
 /// Sums of the blocks' products, scaled one after the other. Zero points are left out, as if they
@@ -97,21 +98,21 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
     const float taken = sum_of_block(in, row, b) * (high ? 16 : 1);
     if (!in.rhs_minimums.empty()) {
       sum = add_minimum(in, column, b, sum, taken);
-      total = std::fma(sum, in.lhs_scales[row * in.blocks() + b], total);
+      total = fused(sum, in.lhs_scales[row * in.blocks() + b], total);
       continue;
     }
     if (!in.rhs_zeros.empty()) {
-      sum = std::fma(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
+      sum = fused(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
     }
     float scale = scales[b];
     if (in.row_blocks) (in.scales_first ? scale : sum) *= in.lhs_scales[row * in.blocks() + b];
-    total = std::fma(sum, scale, total);
-    column_sum = std::fma(static_cast<float>(codes), scales[b], column_sum);
+    total = fused(sum, scale, total);
+    column_sum = fused(static_cast<float>(codes), scales[b], column_sum);
   }
   if (high) total *= 0.0625F;
   if (in.row_blocks) return total + in.bias[column];
-  total = std::fma(column_sum, static_cast<float>(-in.zero_points[row]), total);
-  return std::fma(total, in.lhs_scales[row], in.bias[column]);
+  total = fused(column_sum, static_cast<float>(-in.zero_points[row]), total);
+  return fused(total, in.lhs_scales[row], in.bias[column]);
 }
 
 /// A sum without blocks as f32: of a column with a zero point less that times the row's sum of
@@ -122,7 +123,7 @@ inline float real_sum(const Codes& in, size_t row, size_t column) {
   if (in.rhs_zeros.empty()) return sum;
   int32_t total = 0;
   for (size_t i = 0; i < in.k; ++i) total += in.lhs[row * in.k + i] - in.zero_points[row];
-  return std::fma(-in.rhs_zeros[column], static_cast<float>(total), sum);
+  return fused(-in.rhs_zeros[column], static_cast<float>(total), sum);
 }
 
 /// [m][n]: fma(factor * sum, scale of the column / factor * scale of the row, bias), added to what
@@ -136,7 +137,7 @@ inline std::vector<float> multiply(const Codes& in) {
       if (in.block == 0) {
         const float sum = real_sum(in, row, column);
         const float scale = in.rhs_scales[column] / static_cast<float>(in.factor);
-        total = std::fma(sum, scale * in.lhs_scales[row], in.bias[column]);
+        total = fused(sum, scale * in.lhs_scales[row], in.bias[column]);
       } else {
         total = multiply_blocks(in, row, column);
       }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/fused.h"
 #include "reference/half_reference.h"
 #include "reference/matmul_reference.h"
 
@@ -330,7 +331,7 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
     float total = 0;
     for (size_t b = 0; b < blocks; ++b) {
       const auto sum = static_cast<float>(sum_of_codes(from, row, b * span, (b + 1) * span));
-      total = std::fma(sum, from.scales[row * scales + b], total);
+      total = fused(sum, from.scales[row * scales + b], total);
     }
     return float_bits("f32", total);
   }

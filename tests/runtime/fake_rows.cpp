@@ -6,6 +6,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "reference/fused.h"
 #include "reference/matmul_reference.h"
 
 namespace tw::test {
@@ -82,7 +83,7 @@ float dot(const tw_args* a, const char* lhs, const char* rhs, size_t column) {
     sum += (static_cast<int8_t>(lhs[k]) - zero_point) *
            nibble(reinterpret_cast<const uint8_t*>(rhs), k, false);
   }
-  return clamp_output(std::fma(static_cast<float>(sum), rhs_scale * lhs_scale, bias), a->min,
+  return clamp_output(fused(static_cast<float>(sum), rhs_scale * lhs_scale, bias), a->min,
                       a->max);
 }
 
