@@ -11,7 +11,9 @@ set(CMAKE_CROSSCOMPILING_EMULATOR ${TILEWRIGHT_WINE})
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 # Stacks are aligned to 16 bytes there, which GCC forgets about longer vectors (its bug 54412).
 set(CMAKE_C_FLAGS_INIT -Wa,-muse-unaligned-vector-move)
-set(CMAKE_CXX_FLAGS_INIT -Wa,-muse-unaligned-vector-move)
+# Nor may it keep values in registers that an inline function is known not to change: the linker
+# may take another file's copy of that function, whose code is another one.
+set(CMAKE_CXX_FLAGS_INIT "-Wa,-muse-unaligned-vector-move -fno-ipa-ra")
 list(APPEND CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
