@@ -14,17 +14,17 @@ ClientFunction number(const std::string& name, Length value) {
 }
 
 const char* output_type(const Family& family) {
-  return family.dst == ElementType::f32 && !has_floats(family) ? "float" : "void";
+  return family.dst == ElementType::f32 && !is_float(*family.lhs) ? "float" : "void";
 }
 
 /// Of activations, and what becomes of them.
-ClientParameters lhs_parameters(const Family& family) {
-  return has_floats(family) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
-                            : ClientParameters{"const void* lhs_packed"};
+ClientParameters lhs_parameters(const Variant& kernel) {
+  return is_unpacked(kernel.lhs) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
+                                 : ClientParameters{"const void* lhs_packed"};
 }
 
 std::string lhs_args(const Variant& kernel) {
-  if (has_floats(kernel.family)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
+  if (is_unpacked(kernel.lhs)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
   return fmt::format("  args.lhs = lhs_packed;\n  args.lhs_stride = lhs_panel_bytes(k{});\n",
                      kernel.lhs.block != 0 ? ", bl" : "");
 }
@@ -44,7 +44,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
   run.name = "run";
   run.result = "void";
   run.parameters = with({"size_t m", "size_t n", "size_t k"}, bl);
-  run.parameters = with(run.parameters, lhs_parameters(kernel.family));
+  run.parameters = with(run.parameters, lhs_parameters(kernel));
   run.parameters = with(
       run.parameters,
       {"const void* rhs_packed", fmt::format("{}* dst", output_type(kernel.family)),
@@ -124,7 +124,12 @@ std::string length_text(Length length) {
 std::string row_bytes_text(const Layout& layout) {
   const int64_t once =
       panel_bytes(layout, 0) == Length{} ? 0 : ratio(panel_bytes(layout, 0), layout.panel);
-  if (is_float(layout.element)) return fmt::format("k * {} + {}", bits(layout.element) / 8, once);
+  if (is_float(layout.element)) {
+    const std::string k =
+        layout.k_multiple == 1 ? "k" : fmt::format("kai_roundup(k, {})", layout.k_multiple);
+    const std::string values = fmt::format("{} * {}", k, bits(layout.element) / 8);
+    return once == 0 ? values : fmt::format("{} + {}", values, once);
+  }
   const int64_t codes = byte_codes(layout);
   const std::string divided = codes == 1 ? "" : fmt::format(" / {}", codes);
   if (layout.block == 0) {
@@ -146,7 +151,7 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       number("nr", kernel.rhs.panel),
       number("kr", kernel.rhs.order.kr * matmul.sr),
       number("sr", matmul.sr),
-      has_floats(kernel.family) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
+      is_unpacked(kernel.lhs) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
       packed_offset("rhs", "n_idx", kernel.rhs),
       {"get_dst_offset",
        "size_t",
@@ -160,7 +165,7 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
        client_return(fmt::format("m * n * {}", bytes))},
       run_matmul(matmul, codes)};
   // Rows that are not packed are in no panels.
-  if (has_floats(kernel.family)) all.erase(all.begin() + 2);
+  if (is_unpacked(kernel.lhs)) all.erase(all.begin() + 2);
   return all;
 }
 

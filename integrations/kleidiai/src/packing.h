@@ -44,6 +44,10 @@ void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, i
 void tw_kai_pack_qsi4c32_q4_0(const tw_pack_args* args, size_t panel, size_t depth);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 
+// Weights in bf16, of f32 in rows of n. `first_again`: where the last group of k has no values,
+// that of k 0 stands again.
+void tw_kai_pack_bf16(const tw_pack_args* args, size_t panel, size_t depth, int first_again);
+
 // Panels of floats from rows of k values, of so many bytes each: what one of KleidiAI's packers
 // leaves where there are no columns, but for their biases, which are zeros.
 void tw_kai_repeat_value(const tw_pack_args* args, size_t panel, size_t bytes);
