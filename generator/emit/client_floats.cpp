@@ -50,40 +50,76 @@ std::string panel_bytes_text(const ClientPacker& packer, const Layout& layout) {
   return fmt::format("{} * ({})", length_text(packer.panel), row_bytes_call(layout));
 }
 
+std::string strides(const ClientPacker& packer, const Layout& layout, const char* source) {
+  return fmt::format("  args.source_stride = {};\n  args.packed_stride = {};\n", source,
+                     panel_bytes_text(packer, layout));
+}
+
 /// Calls generated code, for panels as wide as this machine's vectors, or plain C.
 std::string call_packer(const ClientPacker& packer, const Layout& layout,
                         const std::vector<ClientCode>& codes) {
-  std::string text = fmt::format("  args.packed_stride = {};\n", panel_bytes_text(packer, layout));
   if (packer.rounds) {
-    return text + fmt::format("  tw_kai_pack_{}(&args, {}, {}, {:d});\n", packer.format->name,
-                              length_text(packer.panel), layout.order.kr, packer.first_again);
+    return fmt::format("  tw_kai_pack_{}(&args, {}, {}, {:d});\n", packer.format->name,
+                       length_text(packer.panel), layout.order.kr, packer.first_again);
   }
-  if (!packer.panel.is_fixed()) text += "  args.vector_bytes = kai_get_sme_vector_length_u8();\n";
-  return text + fmt::format("  {}(&args);\n", codes.front().symbol);
+  const std::string vectors = "  args.vector_bytes = kai_get_sme_vector_length_u8();\n";
+  return (packer.panel.is_fixed() ? "" : vectors) +
+         fmt::format("  {}(&args);\n", codes.front().symbol);
 }
 
-std::string check_floats(const ClientPacker& packer, const Layout& layout) {
-  return client_check("num_groups == 1") + check_shape(packer, layout, "nr") +
-         client_check("rhs != NULL") + (needs_bias(packer) ? client_check("bias != NULL") : "") +
-         client_check("scale == NULL") + client_check("rhs_packed != NULL") +
-         client_check("extra_bytes == 0") + client_check("params == NULL") +
-         "  KAI_UNUSED(num_groups);\n" + unused_shape("nr") +
-         "  KAI_UNUSED(scale);\n  KAI_UNUSED(extra_bytes);\n  KAI_UNUSED(params);\n";
+/// Of weights that are codes for static activations.
+bool has_scales(const Layout& layout) {
+  return field_index(layout, FieldKind::scales) >= 0;
+}
+
+std::string check_weights(const ClientPacker& packer, const Layout& layout) {
+  std::string text = client_check("rhs != NULL") + client_check("rhs_packed != NULL") +
+                     (needs_bias(packer) ? client_check("bias != NULL") : "");
+  if (has_scales(layout)) {
+    text += client_check("scale != NULL") + client_check("params != NULL");
+  } else if (!packer.in_chunks) {
+    text += client_check("scale == NULL") + client_check("params == NULL") +
+            "  KAI_UNUSED(scale);\n  KAI_UNUSED(params);\n";
+  }
+  if (packer.in_chunks) return text;
+  return client_check("num_groups == 1") + check_shape(packer, layout, "nr") + text +
+         client_check("extra_bytes == 0") + "  KAI_UNUSED(num_groups);\n" + unused_shape("nr") +
+         "  KAI_UNUSED(extra_bytes);\n";
+}
+
+ClientParameters weights_parameters(const ClientPacker& packer, const Layout& layout) {
+  const bool scales = has_scales(layout);
+  const std::string params =
+      scales ? "const struct kai_rhs_pack_qsi8cx_params* params" : "const void* params";
+  const ClientParameters weights = {"size_t rhs_stride", "const void* rhs", "const void* bias"};
+  if (packer.in_chunks) {
+    ClientParameters all = with({"size_t n", "size_t k"}, weights);
+    if (scales) all.emplace_back("const void* scale");
+    all.emplace_back("void* rhs_packed");
+    if (scales) all.push_back(params);
+    return all;
+  }
+  const ClientParameters shape = {"size_t num_groups", "size_t n",  "size_t k",
+                                  "size_t nr",         "size_t kr", "size_t sr"};
+  return with(with(shape, weights),
+              {"const void* scale", "void* rhs_packed", "size_t extra_bytes", params});
 }
 
 ClientFunction run_packer(const ClientPacker& packer, const Layout& layout,
                           const std::vector<ClientCode>& codes) {
-  ClientFunction run = {"run", "void", {}, ""};
-  run.parameters = {"size_t num_groups", "size_t n",         "size_t k",
-                    "size_t nr",         "size_t kr",        "size_t sr",
-                    "size_t rhs_stride", "const void* rhs",  "const void* bias",
-                    "const void* scale", "void* rhs_packed", "size_t extra_bytes",
-                    "const void* params"};
-  run.body = check_floats(packer, layout) + "  if (n == 0) return;\n" +
-             pack_args("n", "rhs", "rhs") +
-             "  args.source_stride = rhs_stride;\n"
-             "  args.bias = bias;\n" +
-             call_packer(packer, layout, codes);
+  ClientFunction run = {"run", "void", weights_parameters(packer, layout), ""};
+  run.body = check_weights(packer, layout) + "  if (n == 0) return;\n" +
+             pack_args("n", "rhs", "rhs") + strides(packer, layout, "rhs_stride") +
+             "  args.bias = bias;\n";
+  if (has_scales(layout)) {
+    run.body +=
+        "  args.scales = scale;\n"
+        "  args.lhs_zero_point = params->lhs_zero_point;\n"
+        "  args.lhs_scale = params->scale_multiplier;\n"
+        "  args.dst_scale = 1;\n";
+  }
+  const std::string call = call_packer(packer, layout, codes);
+  run.body += packer.in_chunks ? call_for_chunks(packer, layout, call) : call;
   if (packer.repeats) {
     run.body += fmt::format("  tw_kai_repeat_value(&args, {}, {});\n", length_text(packer.panel),
                             element_bytes(layout));
@@ -119,10 +155,11 @@ std::vector<ClientFunction> rhs_functions(const ClientPacker& packer, const Layo
                                      bias_offset(packer, layout)};
   if (!is_older(packer.name)) {
     // As KleidiAI has it, of packers of rows of k a column's.
-    all.push_back({"get_rhs_packed_stride",
-                   "size_t",
-                   {"size_t k"},
-                   client_return(packer.rows_of_n ? stride : row_bytes_call(layout))});
+    all.push_back(
+        {"get_rhs_packed_stride",
+         "size_t",
+         {"size_t k"},
+         client_return(packer.rows_of_n || packer.in_chunks ? stride : row_bytes_call(layout))});
   }
   all.push_back({"get_rhs_packed_offset",
                  "size_t",
@@ -133,8 +170,28 @@ std::vector<ClientFunction> rhs_functions(const ClientPacker& packer, const Layo
                  "size_t",
                  {"size_t n", "size_t k"},
                  client_return(fmt::format("kai_div_ceil(n, {}) * ({})", panel, stride))});
+  if (has_scales(layout)) {
+    all.push_back(
+        {"get_scale_offset", "size_t", {"size_t n_idx"}, client_return("n_idx * sizeof(float)")});
+  }
   all.push_back(run_packer(packer, layout, codes));
   return all;
+}
+
+std::vector<ClientFunction> chunk_row_functions(const ClientPacker& packer, const Layout& layout) {
+  const std::string stride = panel_bytes_text(packer, layout);
+  const std::string panel = length_text(packer.panel);
+  return {{"get_m_step", "size_t", {}, client_return(panel)},
+          {"get_lhs_packed_offset",
+           "size_t",
+           {"size_t m_idx", "size_t k"},
+           check_index(packer, "m_idx") +
+               client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
+          {"get_lhs_packed_size",
+           "size_t",
+           {"size_t m", "size_t k"},
+           client_return(fmt::format("kai_div_ceil(m, {}) * ({})", panel, stride))},
+          run_chunk_rows(packer, layout)};
 }
 
 std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layout& layout,
@@ -151,7 +208,7 @@ std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layo
   run.body = check + (rounds ? "" : client_check("m_idx_start == 0")) +
              client_check("lhs != NULL") + client_check("lhs_packed != NULL") + unused_shape("mr") +
              "  KAI_UNUSED(m_idx_start);\n  if (m == 0) return;\n" + pack_args("m", "lhs", "lhs") +
-             "  args.source_stride = lhs_stride;\n" + call_packer(packer, layout, codes);
+             strides(packer, layout, "lhs_stride") + call_packer(packer, layout, codes);
   return {{"get_m_step",
            "size_t",
            {"size_t mr"},
@@ -203,10 +260,14 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
       rows, codes.front().symbol, codes.back().symbol);
 }
 
-std::vector<ClientFunction> float_packer_functions(const ClientPacker& packer, const Layout& layout,
+std::vector<ClientFunction> panel_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                    const std::vector<ClientCode>& codes) {
-  return packer.side == Side::lhs ? lhs_functions(packer, layout, codes)
-                                  : rhs_functions(packer, layout, codes);
+  const bool lhs = packer.side == Side::lhs;
+  if (packer.in_chunks) {
+    return told_in_chunks(
+        lhs ? chunk_row_functions(packer, layout) : rhs_functions(packer, layout, codes), layout);
+  }
+  return lhs ? lhs_functions(packer, layout, codes) : rhs_functions(packer, layout, codes);
 }
 
 }  // namespace tw

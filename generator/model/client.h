@@ -18,7 +18,8 @@ struct ClientMatmul {
   std::string folder;  ///< ... and where it has the header
   Length m_step = 1;   ///< callers begin at multiples of these
   Length n_step = 1;
-  int64_t sr = 1;  ///< its kr is so many times our kernels'
+  int64_t sr = 1;          ///< its kr is so many times our kernels'
+  bool in_chunks = false;  ///< k is the taps of a convolution, each of which begins a group
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
   const Variant* row = nullptr;  ///< of floats: for rows that fill no tile; null: the same
@@ -41,6 +42,7 @@ struct ClientPacker {
   bool repeats = false;      ///< of floats: beyond the last column one value stands again and again
   bool rounds = false;       ///< of weights in bf16: from f32, by plain C
   bool first_again = false;  ///< of these: behind the last value of k the first one stands again
+  bool in_chunks = false;    ///< as those of ClientMatmul; rows of the lhs by pointers
   Where where;
 };
 

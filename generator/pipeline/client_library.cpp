@@ -51,7 +51,7 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
-    if (is_float(*packer.format)) {
+    if (packer.panel != Length{}) {
       if (layout.panel == packer.panel && !is_unpacked(layout)) users.push_back(variant);
       continue;
     }
@@ -65,10 +65,16 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   return users;
 }
 
+/// Whether no generated code packs so: from floats that are rounded, from rows that pointers tell.
+bool is_plain_c(const ClientPacker& packer) {
+  return packer.rounds || (packer.in_chunks && packer.side == Side::lhs);
+}
+
 /// What else packs.
 std::string plain_code(const ClientPacker& packer) {
-  if (packer.rounds) return "plain C";
-  return is_float(*packer.format) ? "" : "plain C for all other panels";
+  if (is_plain_c(packer)) return "plain C";
+  if (packer.in_chunks) return "plain C where chunks end within a group";
+  return packer.panel != Length{} ? "" : "plain C for all other panels";
 }
 
 class ClientMaker {
@@ -141,7 +147,7 @@ class ClientMaker {
   std::vector<ClientCode> packer_codes(const ClientPacker& packer, const Variant*& example) const {
     std::vector<ClientCode> codes;
     std::vector<std::string> sources;
-    if (packer.rounds) {
+    if (is_plain_c(packer)) {
       example = users_of(packer, inputs_.variants).front();
       return codes;
     }
@@ -157,13 +163,13 @@ class ClientMaker {
         // Rows of blocks are of one length; packers of activations take any.
         const int block = packer.side == Side::lhs ? 0 : block_of_code(layout);
         const bool fits = packer.side == Side::rhs || layout.rounding == packer.rounding;
-        if (is_float(*packer.format) || (fits && layout.panel.is_fixed())) {
+        if (packer.panel != Length{} || (fits && layout.panel.is_fixed())) {
           add_code(codes, {layout.panel.fixed, layout.order.kr, block, source.symbol});
         }
       }
     }
     // Those of codes can be plain C.
-    if (example == nullptr || (is_float(*packer.format) && codes.empty())) {
+    if (example == nullptr || (packer.panel != Length{} && codes.empty())) {
       std::sort(sources.begin(), sources.end());
       sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
       throw SpecError(packer.where, unknown_text(fmt::format("source of {}", packer.format->name),

@@ -111,9 +111,17 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, ClientMat
   return matmul;
 }
 
+/// What is as usual where the key is missing, else has that one value.
+bool read_flag(const YamlNode& node, const char* key, const char* value) {
+  const YamlNode* const given = node.find(key);
+  if (given == nullptr) return false;
+  if (given->text() != value) given->fail(fmt::format("{} is '{}', or left out", key, value));
+  return true;
+}
+
 void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
                   ClientNames& names) {
-  node.expect_keys({"family", "theirs", "folder", "sr", "kernels"});
+  node.expect_keys({"family", "theirs", "folder", "k", "sr", "kernels"});
   const Variants family = of_family(node.at("family"), variants);
   const auto text = [&](const char* key, const std::string& otherwise) {
     const YamlNode* const given = node.find(key);
@@ -122,6 +130,7 @@ void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::
   ClientMatmul matmul;
   matmul.family = text("theirs", node.at("family").text());
   matmul.folder = text("folder", matmul.family);
+  matmul.in_chunks = read_flag(node, "k", "chunks");
   matmul.sr = node.at("sr").positive();
   for (const YamlNode& kernel : node.at("kernels").items()) {
     names.matmuls.push_back(read_matmul(kernel, family, matmul, taken));
@@ -160,18 +169,11 @@ Rounding read_ties(const YamlNode& node) {
   node.fail(unknown_text("rounding of ties", node.text(), {"away", "even"}));
 }
 
-/// What is as usual where the key is missing, else has that one value.
-bool read_flag(const YamlNode& node, const char* key, const char* value) {
-  const YamlNode* const given = node.find(key);
-  if (given == nullptr) return false;
-  if (given->text() != value) given->fail(fmt::format("{} is '{}', or left out", key, value));
-  return true;
-}
-
 /// Packers of floats are for one shape of panels.
 void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& packer) {
   const bool lhs = packer.side == Side::lhs;
-  node.expect_keys({"name", lhs ? "lhs" : "rhs", "from", "panel", "edge", "of", "tail"});
+  node.expect_keys(
+      {"name", lhs ? "lhs" : "rhs", "with", "from", "panel", "edge", "of", "tail", "k"});
   packer.panel = lhs ? read_tile_m(node.at("panel")) : read_tile_n(node.at("panel"));
   std::set<std::string> known;
   for (const Variant* variant : variants) {
@@ -189,6 +191,7 @@ void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& p
   packer.repeats = read_flag(node, "edge", "repeats");
   packer.rounds = read_flag(node, "of", "f32");
   packer.first_again = read_flag(node, "tail", "first");
+  packer.in_chunks = read_flag(node, "k", "chunks");
   if (packer.rounds && (lhs || packer.format->element != ElementType::bf16)) {
     node.at("of").fail("only weights in bf16 are rounded from other floats");
   }
@@ -204,7 +207,7 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   packer.name = read_c_name(node.at("name"), taken);
   const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
   packer.format = &read_packed_format(format, packer.side, variants);
-  if (is_float(*packer.format)) {
+  if (is_float(*packer.format) || node.find("panel") != nullptr) {
     read_panels(node, variants, packer);
   } else if (packer.side == Side::lhs) {
     node.expect_keys({"name", "lhs", "from", "ties"});

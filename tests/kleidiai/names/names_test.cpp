@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kleidiai/names/chunk_libraries.h"
 #include "kleidiai/names/float_libraries.h"
 #include "kleidiai/names/operands.h"
 #include "kleidiai/names/signatures.h"
@@ -43,7 +44,9 @@ TEST(KleidiaiNames, AreAllThere) {
     };
     const auto floats =
         count(float_matmuls()) + count(float_lhs_packers()) + count(float_packers());
-    EXPECT_EQ(std::to_string(count(matmuls()) + floats), expected) << variable;
+    const auto chunks =
+        count(chunk_matmuls()) + count(chunk_row_packers()) + count(chunk_column_packers());
+    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks), expected) << variable;
   }
 }
 
