@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (8dea2b901ca8c357)
 // again  tilewright generate
 
 #pragma once
@@ -77,6 +77,27 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4cxp/kai_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4vlx4_1x4vl_sme2_sdot.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi4cxp/kai_matmul_clamp_f16_qai8dxp1vlx8_qsi4cxp4vlx8_1vlx4vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi4cxp/kai_matmul_clamp_f16_qai8dxp1x4_qsi4cxp4vlx4_1x4vl_sme2_sdot.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p_qsi8cxp_interface.h>
+#include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32p_f32p/kai_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32p_f32p/kai_imatmul_clamp_f32_f32p_f32p_interface.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32p_f32p/kai_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p_f16p_interface.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p_f32p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p_f16p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p_bf16p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -96,8 +117,48 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x16p32x1b_x16_x16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_pack_f32p2vlx1_f32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_pack_x16p2vlx2_x16_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_pack_bf16p2vlx2_f32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_pack_bf16p2vlx2_f32_sme2.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_pack_x8p2vlx4_x8_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_imatmul_pack_x8p2vlx4_x8p_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_imatmul_pack_x16p2vlx2_x16p_sme.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_imatmul_pack_x32p2vlx1_x32p_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme.h>
 
 #define TW_KAI_VERSION "1.32.0"
+
+#define TW_KAI_CHUNK_MATMULS(X) \
+  X(imatmul_clamp_f32_f32p_f32p, imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(imatmul_clamp_f32_f32p_f32p, imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(imatmul_clamp_f16_f16p_f16p, imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(imatmul_clamp_f16_f16p_f16p, imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa)
+
+#define TW_KAI_CHUNK_PACKERS(X) \
+  X(rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme)
+
+#define TW_KAI_CHUNK_ROW_PACKERS(X) \
+  X(lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
+  X(lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
+  X(lhs_imatmul_pack_x32p2vlx1_x32p_sme)
+
+#define TW_KAI_FLOAT_LHS_PACKERS(X) \
+  X(lhs_pack_f32p2vlx1_f32_sme) \
+  X(lhs_pack_x16p2vlx2_x16_sme) \
+  X(lhs_pack_bf16p2vlx2_f32_sme) \
+  X(lhs_pack_bf16p2vlx2_f32_sme2)
 
 #define TW_KAI_FLOAT_MATMULS(X) \
   X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla) \
@@ -113,7 +174,12 @@
   X(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \
   X(rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
   X(rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
-  X(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon)
+  X(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme)
 
 #define TW_KAI_FUNCTIONS(X) \
   X(kai_get_m_step_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_neon_dotprod) \
@@ -759,6 +825,136 @@
   X(kai_get_dst_offset_matmul_clamp_f16_qai8dxp1x4_qsi4cxp4vlx4_1x4vl_sme2_sdot) \
   X(kai_get_dst_size_matmul_clamp_f16_qai8dxp1x4_qsi4cxp4vlx4_1x4vl_sme2_sdot) \
   X(kai_run_matmul_clamp_f16_qai8dxp1x4_qsi4cxp4vlx4_1x4vl_sme2_sdot) \
+  X(kai_get_m_step_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_mr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_nr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_kr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_sr_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_run_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_n_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_size_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_run_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(kai_get_m_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_run_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_get_n_step_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_offset_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_size_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_run_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
+  X(kai_get_m_step_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_run_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_n_step_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_size_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_run_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_m_step_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_run_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_mr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_nr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_kr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_sr_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_run_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
+  X(kai_run_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -870,7 +1066,116 @@
   X(kai_get_rhs_packed_stride_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
   X(kai_get_rhs_packed_offset_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
-  X(kai_run_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon)
+  X(kai_run_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_m_step_lhs_pack_f32p2vlx1_f32_sme) \
+  X(kai_get_lhs_offset_lhs_pack_f32p2vlx1_f32_sme) \
+  X(kai_get_lhs_packed_offset_lhs_pack_f32p2vlx1_f32_sme) \
+  X(kai_get_lhs_packed_size_lhs_pack_f32p2vlx1_f32_sme) \
+  X(kai_run_lhs_pack_f32p2vlx1_f32_sme) \
+  X(kai_get_n_step_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_bias_offset_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_run_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_n_step_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_bias_offset_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_run_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_m_step_lhs_pack_x16p2vlx2_x16_sme) \
+  X(kai_get_lhs_offset_lhs_pack_x16p2vlx2_x16_sme) \
+  X(kai_get_lhs_packed_offset_lhs_pack_x16p2vlx2_x16_sme) \
+  X(kai_get_lhs_packed_size_lhs_pack_x16p2vlx2_x16_sme) \
+  X(kai_run_lhs_pack_x16p2vlx2_x16_sme) \
+  X(kai_get_n_step_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_bias_offset_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_run_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_n_step_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_bias_offset_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_run_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_m_step_lhs_pack_bf16p2vlx2_f32_sme) \
+  X(kai_get_lhs_offset_lhs_pack_bf16p2vlx2_f32_sme) \
+  X(kai_get_lhs_packed_offset_lhs_pack_bf16p2vlx2_f32_sme) \
+  X(kai_get_lhs_packed_size_lhs_pack_bf16p2vlx2_f32_sme) \
+  X(kai_run_lhs_pack_bf16p2vlx2_f32_sme) \
+  X(kai_get_m_step_lhs_pack_bf16p2vlx2_f32_sme2) \
+  X(kai_get_lhs_offset_lhs_pack_bf16p2vlx2_f32_sme2) \
+  X(kai_get_lhs_packed_offset_lhs_pack_bf16p2vlx2_f32_sme2) \
+  X(kai_get_lhs_packed_size_lhs_pack_bf16p2vlx2_f32_sme2) \
+  X(kai_run_lhs_pack_bf16p2vlx2_f32_sme2) \
+  X(kai_get_n_step_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_get_bias_offset_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_run_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
+  X(kai_get_m_step_lhs_pack_x8p2vlx4_x8_sme) \
+  X(kai_get_lhs_offset_lhs_pack_x8p2vlx4_x8_sme) \
+  X(kai_get_lhs_packed_offset_lhs_pack_x8p2vlx4_x8_sme) \
+  X(kai_get_lhs_packed_size_lhs_pack_x8p2vlx4_x8_sme) \
+  X(kai_run_lhs_pack_x8p2vlx4_x8_sme) \
+  X(kai_get_n_step_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_bias_offset_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_scale_offset_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_run_rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_m_step_lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
+  X(kai_get_lhs_packed_offset_lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
+  X(kai_get_lhs_packed_size_lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
+  X(kai_run_lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
+  X(kai_get_m_step_lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
+  X(kai_get_lhs_packed_offset_lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
+  X(kai_get_lhs_packed_size_lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
+  X(kai_run_lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
+  X(kai_get_m_step_lhs_imatmul_pack_x32p2vlx1_x32p_sme) \
+  X(kai_get_lhs_packed_offset_lhs_imatmul_pack_x32p2vlx1_x32p_sme) \
+  X(kai_get_lhs_packed_size_lhs_imatmul_pack_x32p2vlx1_x32p_sme) \
+  X(kai_run_lhs_imatmul_pack_x32p2vlx1_x32p_sme) \
+  X(kai_get_n_step_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_offset_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_bias_offset_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_rhs_packed_size_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_scale_offset_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_run_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme) \
+  X(kai_get_n_step_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_offset_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_bias_offset_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_stride_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_offset_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_rhs_packed_size_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_run_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
+  X(kai_get_n_step_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_rhs_offset_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_bias_offset_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_rhs_packed_size_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_run_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_n_step_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_get_rhs_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_get_bias_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_get_rhs_packed_stride_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_get_rhs_packed_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_get_rhs_packed_size_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_run_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme)
 
 #define TW_KAI_LHS_BLOCK_PACKERS(X) \
   X(lhs_quant_pack_qsi8d32p_f32) \
@@ -1044,7 +1349,80 @@
   X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f16_f16_f16p_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f16_f16_f16p_ukernel, run_matmul)
+  X(kai_matmul_clamp_f16_f16_f16p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_m_step) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_n_step) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_mr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_nr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_kr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_sr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, run_matmul) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_m_step) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_n_step) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_lhs_packed_offset) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_rhs_packed_offset) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_dst_offset) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_dst_size) \
+  X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, run_imatmul) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, get_m_step) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, get_n_step) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, get_lhs_packed_offset) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, get_rhs_packed_offset) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, get_dst_offset) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, get_dst_size) \
+  X(kai_imatmul_clamp_f32_f32p_f32p_ukernel, run_imatmul) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_m_step) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_n_step) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_lhs_packed_offset) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_rhs_packed_offset) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_dst_offset) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_dst_size) \
+  X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, run_imatmul) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_f32p_f32p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f16_f16p_f16p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, run_matmul)
+
+#define TW_KAI_PACKED_FLOAT_MATMULS(X) \
+  X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
+  X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
+  X(matmul_clamp_f16_f16p_f16p, matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(matmul_clamp_f16_f16p_f16p, matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
+  X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa)
 
 #define TW_KAI_RHS_PACKERS(X) \
   X(rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \
@@ -1057,3 +1435,20 @@
 
 #define TW_KAI_RHS_ROW_PACKERS(X) \
   X(rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0)
+
+#define TW_KAI_STATIC_CHUNK_MATMULS(X) \
+  X(imatmul_clamp_qai8_qai8p_qsi8cxp, imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(imatmul_clamp_qai8_qai8p_qsi8cxp, imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa)
+
+#define TW_KAI_STATIC_CHUNK_PACKERS(X) \
+  X(rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme)
+
+#define TW_KAI_STATIC_LHS_PACKERS(X) \
+  X(lhs_pack_x8p2vlx4_x8_sme)
+
+#define TW_KAI_STATIC_MATMULS(X) \
+  X(matmul_clamp_qai8_qai8p_qsi8cxpsb, matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
+  X(matmul_clamp_qai8_qai8p_qsi8cxpsb, matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa)
+
+#define TW_KAI_STATIC_RHS_PACKERS(X) \
+  X(rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme)

@@ -94,6 +94,14 @@ std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) 
                     by_blocks ? fmt::format("bl % {0} == 0 ? {0} : bl", long_block_step) : "0");
 }
 
+/// Structs of parameters are of another header.
+std::string header_begin(const std::vector<ClientFunction>& functions) {
+  const std::string& last = functions.back().parameters.back();
+  const bool structs = last.find("struct ") != std::string::npos;
+  return std::string("#pragma once\n\n#include <stddef.h>\n\n") +
+         (structs ? "#include \"kai/kai_common.h\"\n\n" : "");
+}
+
 std::string list_macro(const std::string& name, const std::vector<std::string>& entries) {
   std::string text = fmt::format("\n#define {}(X)", name);
   for (const std::string& entry : entries) text += fmt::format(" \\\n  X({})", entry);
@@ -103,20 +111,20 @@ std::string list_macro(const std::string& name, const std::vector<std::string>& 
 }  // namespace
 
 std::string client_header(const ClientMatmul& matmul) {
-  return fmt::format("{}/{}/kai_{}.h", headers, matmul.kernels.front()->family.name, matmul.name);
+  return fmt::format("{}/{}/kai_{}.h", headers, matmul.folder, matmul.name);
 }
 
 std::string client_header(const ClientPacker& packer) {
   return fmt::format("{}/pack/kai_{}.h", headers, packer.name);
 }
 
-std::string client_interface(const Family& family) {
-  return fmt::format("{0}/{1}/kai_{1}_interface.h", headers, family.name);
+std::string client_interface(const ClientMatmul& matmul) {
+  return fmt::format("{}/{}/kai_{}_interface.h", headers, matmul.folder, matmul.family);
 }
 
 std::string print_client_header(const std::string& name,
                                 const std::vector<ClientFunction>& functions) {
-  return "#pragma once\n\n#include <stddef.h>\n\n" + extern_c(declarations(name, functions));
+  return header_begin(functions) + extern_c(declarations(name, functions));
 }
 
 std::string print_client_header(const ClientPacker& packer,
@@ -127,27 +135,27 @@ std::string print_client_header(const ClientPacker& packer,
   return text + extern_c(declarations(packer.name, functions));
 }
 
-std::string print_client_interface(const Family& family,
+std::string print_client_interface(const ClientMatmul& matmul,
                                    const std::vector<ClientFunction>& functions) {
   std::string types;
   std::string members;
   for (const ClientFunction& function : functions) {
-    const std::string type = fmt::format("kai_{}_{}_func_t", family.name,
-                                         function.name == "run" ? "run_matmul" : function.name);
+    const std::string type =
+        fmt::format("kai_{}_{}_func_t", matmul.family,
+                    function.name == "run" ? pointer_name(function) : function.name);
     const std::string begin = fmt::format("typedef {} (*{})", function.result, type);
     types += begin + parameter_list(function, begin.size()) + ";\n";
     members += fmt::format("  {} {};\n", type, pointer_name(function));
   }
-  return "#pragma once\n\n#include <stddef.h>\n\n" +
-         extern_c(
-             fmt::format("{}\nstruct kai_{}_ukernel {{\n{}}};\n", types, family.name, members));
+  return header_begin(functions) + extern_c(fmt::format("{}\nstruct kai_{}_ukernel {{\n{}}};\n",
+                                                        types, matmul.family, members));
 }
 
 std::string print_client_source(const ClientMatmul& matmul,
                                 const std::vector<ClientFunction>& functions,
                                 const std::vector<ClientCode>& codes, const std::string& guard) {
   const Variant& kernel = *matmul.kernels.front();
-  const std::string lhs = has_floats(kernel.family) ? "" : panel_bytes_function("lhs", kernel.lhs);
+  const std::string lhs = is_unpacked(kernel.lhs) ? "" : panel_bytes_function("lhs", kernel.lhs);
   const std::string text = declare_codes(codes, "tw_args") + lhs +
                            panel_bytes_function("rhs", kernel.rhs) +
                            definitions(matmul.name, functions);
@@ -161,7 +169,8 @@ std::string print_client_source(const ClientPacker& packer,
                                 const std::vector<ClientCode>& codes, const Layout& layout,
                                 const std::string& guard) {
   const bool by_blocks = packer.side == Side::rhs && layout.block != 0;
-  const std::string find = is_float(layout.element) ? "" : find_function(codes, by_blocks);
+  const bool one_shape = packer.panel != Length{};
+  const std::string find = one_shape ? "" : find_function(codes, by_blocks);
   const std::string text = declare_codes(codes, "tw_pack_args") +
                            bytes_function("row_bytes", layout, row_bytes_text(layout)) + find +
                            definitions(packer.name, functions);
@@ -170,8 +179,26 @@ std::string print_client_source(const ClientPacker& packer,
       client_header(packer), guarded(guard, text));
 }
 
+std::string client_list_name(const ClientMatmul& matmul) {
+  const Variant& kernel = *matmul.kernels.front();
+  if (is_unpacked(kernel.lhs)) return "FLOAT_MATMULS";
+  if (matmul.in_chunks) {
+    return is_static(*kernel.family.lhs) ? "STATIC_CHUNK_MATMULS" : "CHUNK_MATMULS";
+  }
+  if (is_static(*kernel.family.lhs)) return "STATIC_MATMULS";
+  return is_float(*kernel.family.lhs) ? "PACKED_FLOAT_MATMULS" : "MATMULS";
+}
+
 std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
-  if (is_float(*packer.format)) return "FLOAT_RHS_PACKERS";
+  const bool has_scales = field_index(layout, FieldKind::scales) >= 0;
+  if (packer.in_chunks) {
+    if (packer.side == Side::lhs) return "CHUNK_ROW_PACKERS";
+    return has_scales ? "STATIC_CHUNK_PACKERS" : "CHUNK_PACKERS";
+  }
+  if (packer.panel != Length{} && has_scales) return "STATIC_RHS_PACKERS";
+  if (is_static(*packer.format)) return "STATIC_LHS_PACKERS";
+  const bool floats = is_float(*packer.format);
+  if (floats) return packer.side == Side::lhs ? "FLOAT_LHS_PACKERS" : "FLOAT_RHS_PACKERS";
   if (packer.side == Side::lhs) return layout.block != 0 ? "LHS_BLOCK_PACKERS" : "LHS_PACKERS";
   return packer.rows_of_blocks ? "RHS_ROW_PACKERS" : "RHS_PACKERS";
 }
@@ -181,7 +208,7 @@ std::string print_client_table(const std::vector<ClientEntry>& entries) {
   for (const ClientEntry& entry : entries) {
     std::vector<std::string> symbols;
     for (const ClientCode& code : entry.codes) symbols.push_back(fmt::format("`{}`", code.symbol));
-    if (entry.any_panel) symbols.emplace_back("plain C for all other panels");
+    if (!entry.plain.empty()) symbols.push_back(entry.plain);
     text += fmt::format("| `{}` | {} |\n", entry.name, fmt::join(symbols, ", "));
   }
   return text;
@@ -190,7 +217,7 @@ std::string print_client_table(const std::vector<ClientEntry>& entries) {
 std::string print_client_list(const std::string& version, const std::vector<ClientEntry>& entries) {
   std::string text = "#pragma once\n\n";
   std::map<std::string, std::vector<std::string>> lists;
-  std::set<std::string> included;
+  std::set<std::string> included, families;
   const auto include = [&](const std::string& header) {
     const bool is_new = included.insert(header).second;
     if (is_new) text += fmt::format("#include <{}>\n", header);
@@ -206,7 +233,8 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
       continue;
     }
     lists[entry.list].push_back(fmt::format("{}, {}", entry.family, entry.name));
-    if (!include(entry.interface)) continue;
+    if (!families.insert(entry.family).second) continue;
+    include(entry.interface);
     for (const ClientFunction& function : entry.functions) {
       lists["MEMBERS"].push_back(
           fmt::format("kai_{}_ukernel, {}", entry.family, pointer_name(function)));

@@ -13,7 +13,7 @@ namespace tw {
 /// The path of the header of a micro-kernel, or of the family's struct, as clients include it.
 std::string client_header(const ClientMatmul& matmul);
 std::string client_header(const ClientPacker& packer);
-std::string client_interface(const Family& family);
+std::string client_interface(const ClientMatmul& matmul);
 
 std::string print_client_header(const std::string& name,
                                 const std::vector<ClientFunction>& functions);
@@ -21,7 +21,7 @@ std::string print_client_header(const std::string& name,
 std::string print_client_header(const ClientPacker& packer,
                                 const std::vector<ClientFunction>& functions);
 /// `functions`: of any matmul of the family.
-std::string print_client_interface(const Family& family,
+std::string print_client_interface(const ClientMatmul& matmul,
                                    const std::vector<ClientFunction>& functions);
 
 /// `guard`: what the code is for.
@@ -33,17 +33,19 @@ std::string print_client_source(const ClientPacker& packer,
                                 const std::vector<ClientCode>& codes, const Layout& layout,
                                 const std::string& guard);
 
-/// The list of a packer: "LHS_PACKERS", "RHS_PACKERS", of blocks others.
+/// The list of a matmul: "MATMULS", of floats others.
+std::string client_list_name(const ClientMatmul& matmul);
+/// The list of a packer: "LHS_PACKERS", "RHS_PACKERS", of blocks and of floats others.
 std::string client_list_name(const ClientPacker& packer, const Layout& layout);
 
 /// One micro-kernel as lists have it.
 struct ClientEntry {
   std::string header;
   std::string name;
-  std::string family;      ///< of matmuls, empty for packers ...
-  std::string interface;   ///< ... and its struct's header
-  std::string list;        ///< that has it, for tests: of those with the same parameters
-  bool any_panel = false;  ///< of packers: plain C fills those that no code here does
+  std::string family;     ///< of matmuls, empty for packers ...
+  std::string interface;  ///< ... and its struct's header
+  std::string list;       ///< that has it, for tests: of those with the same parameters
+  std::string plain;      ///< of packers: what fills panels that no code here does
   std::vector<ClientFunction> functions;
   std::vector<ClientCode> codes;
 };

@@ -1,5 +1,5 @@
-// The functions of KleidiAI's names for floats where they differ from those of codes: rows of
-// activations are not packed, and packers of weights are for one shape of panels.
+// The functions of KleidiAI's names for floats where they differ from those of codes: activations
+// may be rows that are not packed, and packers are for panels of one shape.
 #include <fmt/format.h>
 
 #include "emit/client_parts.h"
@@ -7,44 +7,122 @@
 namespace tw {
 namespace {
 
-/// Older names say the bias's type, "f32p8x1biasf32". They cannot do without a bias, they check
-/// that columns of outputs are neighbors, and they do not tell how far panels are apart.
+/// Older names of NEON say the bias's type, "f32p8x1biasf32". They check that columns of outputs
+/// are neighbors, and they do not tell how far panels are apart.
 bool is_older(const std::string& name) {
-  return name.find("x1bias") != std::string::npos;
+  return name.find("x1bias") != std::string::npos && name.find("vlx1bias") == std::string::npos;
+}
+
+/// They cannot do without a bias, nor can those of SME.
+bool needs_bias(const ClientPacker& packer) {
+  return is_older(packer.name) || !packer.panel.is_fixed();
 }
 
 int64_t element_bytes(const Layout& layout) {
   return bits(layout.element) / 8;
 }
 
-std::string check_floats(const ClientPacker& packer) {
-  return client_check("num_groups == 1") + client_check(fmt::format("nr == {}", packer.panel)) +
-         client_check("kr == 1") + client_check("sr == 1") + client_check("rhs != NULL") +
-         (is_older(packer.name) ? client_check("bias != NULL") : "") +
-         client_check("scale == NULL") + client_check("rhs_packed != NULL") +
-         client_check("extra_bytes == 0") + client_check("params == NULL") +
-         "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(nr);\n  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n"
-         "  KAI_UNUSED(scale);\n  KAI_UNUSED(extra_bytes);\n  KAI_UNUSED(params);\n";
+/// Of what it reads.
+int64_t source_bytes(const ClientPacker& packer, const Layout& layout) {
+  return packer.rounds ? bits(ElementType::f32) / 8 : element_bytes(layout);
+}
+
+int64_t bias_bytes(const Layout& layout) {
+  return bits(field_of(layout, FieldKind::bias).type) / 8;
+}
+
+/// The arguments that say which panels are wanted.
+std::string check_shape(const ClientPacker& packer, const Layout& layout, const std::string& rows) {
+  return client_check(fmt::format("{} == {}", rows, length_text(packer.panel))) +
+         client_check(fmt::format("kr == {}", layout.order.kr)) + client_check("sr == 1");
+}
+
+std::string unused_shape(const std::string& rows) {
+  return fmt::format("  KAI_UNUSED({});\n  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n", rows);
+}
+
+/// As a whole number of panels.
+std::string check_index(const ClientPacker& packer, const std::string& index) {
+  return client_check(fmt::format("{} % {} == 0", index, length_text(packer.panel)));
+}
+
+std::string panel_bytes_text(const ClientPacker& packer, const Layout& layout) {
+  return fmt::format("{} * ({})", length_text(packer.panel), row_bytes_call(layout));
+}
+
+std::string strides(const ClientPacker& packer, const Layout& layout, const char* source) {
+  return fmt::format("  args.source_stride = {};\n  args.packed_stride = {};\n", source,
+                     panel_bytes_text(packer, layout));
+}
+
+/// Calls generated code, for panels as wide as this machine's vectors, or plain C.
+std::string call_packer(const ClientPacker& packer, const Layout& layout,
+                        const std::vector<ClientCode>& codes) {
+  if (packer.rounds) {
+    return fmt::format("  tw_kai_pack_{}(&args, {}, {}, {:d});\n", packer.format->name,
+                       length_text(packer.panel), layout.order.kr, packer.first_again);
+  }
+  const std::string vectors = "  args.vector_bytes = kai_get_sme_vector_length_u8();\n";
+  return (packer.panel.is_fixed() ? "" : vectors) +
+         fmt::format("  {}(&args);\n", codes.front().symbol);
+}
+
+/// Of weights that are codes for static activations.
+bool has_scales(const Layout& layout) {
+  return field_index(layout, FieldKind::scales) >= 0;
+}
+
+std::string check_weights(const ClientPacker& packer, const Layout& layout) {
+  std::string text = client_check("rhs != NULL") + client_check("rhs_packed != NULL") +
+                     (needs_bias(packer) ? client_check("bias != NULL") : "");
+  if (has_scales(layout)) {
+    text += client_check("scale != NULL") + client_check("params != NULL");
+  } else if (!packer.in_chunks) {
+    text += client_check("scale == NULL") + client_check("params == NULL") +
+            "  KAI_UNUSED(scale);\n  KAI_UNUSED(params);\n";
+  }
+  if (packer.in_chunks) return text;
+  return client_check("num_groups == 1") + check_shape(packer, layout, "nr") + text +
+         client_check("extra_bytes == 0") + "  KAI_UNUSED(num_groups);\n" + unused_shape("nr") +
+         "  KAI_UNUSED(extra_bytes);\n";
+}
+
+ClientParameters weights_parameters(const ClientPacker& packer, const Layout& layout) {
+  const bool scales = has_scales(layout);
+  const std::string params =
+      scales ? "const struct kai_rhs_pack_qsi8cx_params* params" : "const void* params";
+  const ClientParameters weights = {"size_t rhs_stride", "const void* rhs", "const void* bias"};
+  if (packer.in_chunks) {
+    ClientParameters all = with({"size_t n", "size_t k"}, weights);
+    if (scales) all.emplace_back("const void* scale");
+    all.emplace_back("void* rhs_packed");
+    if (scales) all.push_back(params);
+    return all;
+  }
+  const ClientParameters shape = {"size_t num_groups", "size_t n",  "size_t k",
+                                  "size_t nr",         "size_t kr", "size_t sr"};
+  return with(with(shape, weights),
+              {"const void* scale", "void* rhs_packed", "size_t extra_bytes", params});
 }
 
 ClientFunction run_packer(const ClientPacker& packer, const Layout& layout,
-                          const ClientCode& code) {
-  ClientFunction run = {"run", "void", {}, ""};
-  run.parameters = {"size_t num_groups", "size_t n",         "size_t k",
-                    "size_t nr",         "size_t kr",        "size_t sr",
-                    "size_t rhs_stride", "const void* rhs",  "const void* bias",
-                    "const void* scale", "void* rhs_packed", "size_t extra_bytes",
-                    "const void* params"};
-  run.body = check_floats(packer) + "  if (n == 0) return;\n" + pack_args("n", "rhs", "rhs") +
-             fmt::format(
-                 "  args.source_stride = rhs_stride;\n"
-                 "  args.bias = bias;\n"
-                 "  args.packed_stride = {} * ({});\n"
-                 "  {}(&args);\n",
-                 packer.panel, row_bytes_call(layout), code.symbol);
-  if (packer.repeats) {
+                          const std::vector<ClientCode>& codes) {
+  ClientFunction run = {"run", "void", weights_parameters(packer, layout), ""};
+  run.body = check_weights(packer, layout) + "  if (n == 0) return;\n" +
+             pack_args("n", "rhs", "rhs") + strides(packer, layout, "rhs_stride") +
+             "  args.bias = bias;\n";
+  if (has_scales(layout)) {
     run.body +=
-        fmt::format("  tw_kai_repeat_value(&args, {}, {});\n", packer.panel, element_bytes(layout));
+        "  args.scales = scale;\n"
+        "  args.lhs_zero_point = params->lhs_zero_point;\n"
+        "  args.lhs_scale = params->scale_multiplier;\n"
+        "  args.dst_scale = 1;\n";
+  }
+  const std::string call = call_packer(packer, layout, codes);
+  run.body += packer.in_chunks ? call_for_chunks(packer, layout, call) : call;
+  if (packer.repeats) {
+    run.body += fmt::format("  tw_kai_repeat_value(&args, {}, {});\n", length_text(packer.panel),
+                            element_bytes(layout));
   }
   return run;
 }
@@ -53,29 +131,108 @@ ClientFunction run_packer(const ClientPacker& packer, const Layout& layout,
 ClientFunction source_offset(const ClientPacker& packer, const Layout& layout) {
   ClientFunction offset = {"get_rhs_offset", "size_t", {"size_t n_idx"}, ""};
   if (!packer.rows_of_n) offset.parameters.emplace_back("size_t rhs_stride");
-  offset.body = client_check(fmt::format("n_idx % {} == 0", packer.panel)) +
-                client_return(packer.rows_of_n ? fmt::format("n_idx * {}", element_bytes(layout))
-                                               : "n_idx * rhs_stride");
+  offset.body =
+      check_index(packer, "n_idx") +
+      client_return(packer.rows_of_n ? fmt::format("n_idx * {}", source_bytes(packer, layout))
+                                     : "n_idx * rhs_stride");
   return offset;
 }
 
 ClientFunction bias_offset(const ClientPacker& packer, const Layout& layout) {
-  const std::string check = client_check(fmt::format("n_idx % {} == 0", packer.panel));
   return {"get_bias_offset",
           "size_t",
           {"size_t n_idx"},
-          (packer.rows_of_n ? "" : check) +
-              client_return(fmt::format("n_idx * {}", element_bytes(layout)))};
+          (packer.rows_of_n ? "" : check_index(packer, "n_idx")) +
+              client_return(fmt::format("n_idx * {}", bias_bytes(layout)))};
+}
+
+std::vector<ClientFunction> rhs_functions(const ClientPacker& packer, const Layout& layout,
+                                          const std::vector<ClientCode>& codes) {
+  const std::string stride = panel_bytes_text(packer, layout);
+  const std::string panel = length_text(packer.panel);
+  std::vector<ClientFunction> all = {{"get_n_step", "size_t", {}, client_return(panel)},
+                                     source_offset(packer, layout),
+                                     bias_offset(packer, layout)};
+  if (!is_older(packer.name)) {
+    // As KleidiAI has it, of packers of rows of k a column's.
+    all.push_back(
+        {"get_rhs_packed_stride",
+         "size_t",
+         {"size_t k"},
+         client_return(packer.rows_of_n || packer.in_chunks ? stride : row_bytes_call(layout))});
+  }
+  all.push_back({"get_rhs_packed_offset",
+                 "size_t",
+                 {"size_t n_idx", "size_t k"},
+                 check_index(packer, "n_idx") +
+                     client_return(fmt::format("n_idx / {} * ({})", panel, stride))});
+  all.push_back({"get_rhs_packed_size",
+                 "size_t",
+                 {"size_t n", "size_t k"},
+                 client_return(fmt::format("kai_div_ceil(n, {}) * ({})", panel, stride))});
+  if (has_scales(layout)) {
+    all.push_back(
+        {"get_scale_offset", "size_t", {"size_t n_idx"}, client_return("n_idx * sizeof(float)")});
+  }
+  all.push_back(run_packer(packer, layout, codes));
+  return all;
+}
+
+std::vector<ClientFunction> chunk_row_functions(const ClientPacker& packer, const Layout& layout) {
+  const std::string stride = panel_bytes_text(packer, layout);
+  const std::string panel = length_text(packer.panel);
+  return {{"get_m_step", "size_t", {}, client_return(panel)},
+          {"get_lhs_packed_offset",
+           "size_t",
+           {"size_t m_idx", "size_t k"},
+           check_index(packer, "m_idx") +
+               client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
+          {"get_lhs_packed_size",
+           "size_t",
+           {"size_t m", "size_t k"},
+           client_return(fmt::format("kai_div_ceil(m, {}) * ({})", panel, stride))},
+          run_chunk_rows(packer, layout)};
+}
+
+std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layout& layout,
+                                          const std::vector<ClientCode>& codes) {
+  const std::string stride = panel_bytes_text(packer, layout);
+  const std::string panel = length_text(packer.panel);
+  const ClientParameters shape = {"size_t k", "size_t mr", "size_t kr", "size_t sr"};
+  const std::string check = check_shape(packer, layout, "mr");
+  ClientFunction run = {"run", "void", with({"size_t m"}, shape), ""};
+  run.parameters = with(run.parameters, {"size_t m_idx_start", "const void* lhs",
+                                         "size_t lhs_stride", "void* lhs_packed"});
+  // Those that round do not look at the row's number.
+  const bool rounds = packer.source != source_name(layout.element);
+  run.body = check + (rounds ? "" : client_check("m_idx_start == 0")) +
+             client_check("lhs != NULL") + client_check("lhs_packed != NULL") + unused_shape("mr") +
+             "  KAI_UNUSED(m_idx_start);\n  if (m == 0) return;\n" + pack_args("m", "lhs", "lhs") +
+             strides(packer, layout, "lhs_stride") + call_packer(packer, layout, codes);
+  return {{"get_m_step",
+           "size_t",
+           {"size_t mr"},
+           client_check(fmt::format("mr == {}", panel)) + client_return("mr")},
+          {"get_lhs_offset",
+           "size_t",
+           {"size_t m_idx", "size_t lhs_stride"},
+           check_index(packer, "m_idx") + client_return("m_idx * lhs_stride")},
+          {"get_lhs_packed_offset", "size_t", with({"size_t m_idx"}, shape),
+           check_index(packer, "m_idx") + check + unused_shape("mr") +
+               client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
+          {"get_lhs_packed_size", "size_t", with({"size_t m"}, shape),
+           check + unused_shape("mr") +
+               client_return(fmt::format("kai_div_ceil(m, {}) * ({})", panel, stride))},
+          run};
 }
 
 }  // namespace
 
-bool has_floats(const Family& family) {
-  return is_float(*family.lhs);
-}
-
 bool checks_strides(const ClientMatmul& matmul) {
-  return !has_floats(matmul.kernels.front()->family) || is_older(matmul.name);
+  const Variant& kernel = *matmul.kernels.front();
+  if (!is_float(*kernel.family.lhs)) return true;
+  const bool rounded = kernel.family.lhs->element == ElementType::bf16;
+  return is_older(matmul.name) || (rounded && kernel.isa->name == "sme");
 }
 
 ClientFunction lhs_offset(const ClientMatmul& matmul) {
@@ -103,31 +260,14 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
       rows, codes.front().symbol, codes.back().symbol);
 }
 
-std::vector<ClientFunction> float_packer_functions(const ClientPacker& packer, const Layout& layout,
+std::vector<ClientFunction> panel_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                    const std::vector<ClientCode>& codes) {
-  const std::string stride = fmt::format("{} * ({})", packer.panel, row_bytes_call(layout));
-  std::vector<ClientFunction> all = {
-      {"get_n_step", "size_t", {}, client_return(std::to_string(packer.panel))},
-      source_offset(packer, layout),
-      bias_offset(packer, layout)};
-  if (!is_older(packer.name)) {
-    // As KleidiAI has it, of packers of rows of k a column's.
-    all.push_back({"get_rhs_packed_stride",
-                   "size_t",
-                   {"size_t k"},
-                   client_return(packer.rows_of_n ? stride : row_bytes_call(layout))});
+  const bool lhs = packer.side == Side::lhs;
+  if (packer.in_chunks) {
+    return told_in_chunks(
+        lhs ? chunk_row_functions(packer, layout) : rhs_functions(packer, layout, codes), layout);
   }
-  all.push_back({"get_rhs_packed_offset",
-                 "size_t",
-                 {"size_t n_idx", "size_t k"},
-                 client_check(fmt::format("n_idx % {} == 0", packer.panel)) +
-                     client_return(fmt::format("n_idx / {} * ({})", packer.panel, stride))});
-  all.push_back({"get_rhs_packed_size",
-                 "size_t",
-                 {"size_t n", "size_t k"},
-                 client_return(fmt::format("kai_div_ceil(n, {}) * ({})", packer.panel, stride))});
-  all.push_back(run_packer(packer, layout, codes.front()));
-  return all;
+  return lhs ? lhs_functions(packer, layout, codes) : rhs_functions(packer, layout, codes);
 }
 
 }  // namespace tw

@@ -14,17 +14,17 @@ ClientFunction number(const std::string& name, Length value) {
 }
 
 const char* output_type(const Family& family) {
-  return family.dst == ElementType::f32 && !has_floats(family) ? "float" : "void";
+  return family.dst == ElementType::f32 && !is_float(*family.lhs) ? "float" : "void";
 }
 
 /// Of activations, and what becomes of them.
-ClientParameters lhs_parameters(const Family& family) {
-  return has_floats(family) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
-                            : ClientParameters{"const void* lhs_packed"};
+ClientParameters lhs_parameters(const Variant& kernel) {
+  return is_unpacked(kernel.lhs) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
+                                 : ClientParameters{"const void* lhs_packed"};
 }
 
 std::string lhs_args(const Variant& kernel) {
-  if (has_floats(kernel.family)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
+  if (is_unpacked(kernel.lhs)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
   return fmt::format("  args.lhs = lhs_packed;\n  args.lhs_stride = lhs_panel_bytes(k{});\n",
                      kernel.lhs.block != 0 ? ", bl" : "");
 }
@@ -36,6 +36,19 @@ std::string call_kernel(const std::vector<ClientCode>& codes) {
                      codes.back().symbol);
 }
 
+/// What outputs are clamped to, and of codes which one stands for 0.
+ClientParameters clamp_parameters(const Family& family) {
+  if (is_static(*family.lhs)) return {"const struct kai_matmul_requantize32_params* params"};
+  return {"float scalar_min", "float scalar_max"};
+}
+
+std::string clamp_args(const Family& family) {
+  if (!is_static(*family.lhs)) return "  args.min = scalar_min;\n  args.max = scalar_max;\n";
+  return "  args.min = (float)params->min_value;\n"
+         "  args.max = (float)params->max_value;\n"
+         "  args.dst_zero_point = params->output_zero_point;\n";
+}
+
 ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
   const Variant& kernel = *matmul.kernels.front();
   const ElementType dst = kernel.family.dst;
@@ -44,29 +57,33 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
   run.name = "run";
   run.result = "void";
   run.parameters = with({"size_t m", "size_t n", "size_t k"}, bl);
-  run.parameters = with(run.parameters, lhs_parameters(kernel.family));
+  run.parameters = with(run.parameters, lhs_parameters(kernel));
   run.parameters = with(
-      run.parameters,
-      {"const void* rhs_packed", fmt::format("{}* dst", output_type(kernel.family)),
-       "size_t dst_stride_row", "size_t dst_stride_col", "float scalar_min", "float scalar_max"});
-  const std::string columns = client_check(fmt::format("dst_stride_col == {}", bits(dst) / 8));
-  run.body = (checks_strides(matmul) ? columns : "") + check_blocks(kernel.rhs) +
-             "  KAI_UNUSED(dst_stride_col);\n"
-             "  tw_args args = {0};\n"
-             "  args.size = sizeof args;\n"
-             "  args.m = m;\n"
-             "  args.n = n;\n"
-             "  args.k = k;\n" +
-             (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(kernel) +
-             "  args.rhs = rhs_packed;\n"
-             "  args.rhs_stride = rhs_panel_bytes(k" +
-             (bl.empty() ? "" : ", bl") +
-             ");\n"
-             "  args.dst = dst;\n"
-             "  args.dst_stride = dst_stride_row;\n"
-             "  args.min = scalar_min;\n"
-             "  args.max = scalar_max;\n" +
-             (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(codes));
+      run.parameters, {"const void* rhs_packed", fmt::format("{}* dst", output_type(kernel.family)),
+                       "size_t dst_stride_row"});
+  if (!matmul.in_chunks) {
+    run.parameters.emplace_back("size_t dst_stride_col");
+    if (checks_strides(matmul)) {
+      run.body += client_check(fmt::format("dst_stride_col == {}", bits(dst) / 8));
+    }
+    run.body += "  KAI_UNUSED(dst_stride_col);\n";
+  }
+  run.parameters = with(run.parameters, clamp_parameters(kernel.family));
+  run.body += check_blocks(kernel.rhs) +
+              "  tw_args args = {0};\n"
+              "  args.size = sizeof args;\n"
+              "  args.m = m;\n"
+              "  args.n = n;\n"
+              "  args.k = k;\n" +
+              (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(kernel) +
+              "  args.rhs = rhs_packed;\n"
+              "  args.rhs_stride = rhs_panel_bytes(k" +
+              (bl.empty() ? "" : ", bl") +
+              ");\n"
+              "  args.dst = dst;\n"
+              "  args.dst_stride = dst_stride_row;\n" +
+              clamp_args(kernel.family) +
+              (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(codes));
   return run;
 }
 
@@ -124,7 +141,12 @@ std::string length_text(Length length) {
 std::string row_bytes_text(const Layout& layout) {
   const int64_t once =
       panel_bytes(layout, 0) == Length{} ? 0 : ratio(panel_bytes(layout, 0), layout.panel);
-  if (is_float(layout.element)) return fmt::format("k * {} + {}", bits(layout.element) / 8, once);
+  if (is_float(layout.element)) {
+    const std::string k =
+        layout.k_multiple == 1 ? "k" : fmt::format("kai_roundup(k, {})", layout.k_multiple);
+    const std::string values = fmt::format("{} * {}", k, bits(layout.element) / 8);
+    return once == 0 ? values : fmt::format("{} + {}", values, once);
+  }
   const int64_t codes = byte_codes(layout);
   const std::string divided = codes == 1 ? "" : fmt::format(" / {}", codes);
   if (layout.block == 0) {
@@ -146,7 +168,7 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       number("nr", kernel.rhs.panel),
       number("kr", kernel.rhs.order.kr * matmul.sr),
       number("sr", matmul.sr),
-      has_floats(kernel.family) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
+      is_unpacked(kernel.lhs) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
       packed_offset("rhs", "n_idx", kernel.rhs),
       {"get_dst_offset",
        "size_t",
@@ -160,13 +182,16 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
        client_return(fmt::format("m * n * {}", bytes))},
       run_matmul(matmul, codes)};
   // Rows that are not packed are in no panels.
-  if (has_floats(kernel.family)) all.erase(all.begin() + 2);
-  return all;
+  if (is_unpacked(kernel.lhs)) all.erase(all.begin() + 2);
+  if (!matmul.in_chunks) return all;
+  all.erase(all.begin() + 2, all.begin() + 6);
+  all.back().member = "run_imatmul";
+  return told_in_chunks(all, kernel.rhs);
 }
 
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes) {
-  if (is_float(*packer.format)) return float_packer_functions(packer, layout, codes);
+  if (packer.panel != Length{}) return panel_packer_functions(packer, layout, codes);
   const bool has_code = !codes.empty();
   if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);
   return packer.rows_of_blocks ? row_packer_functions(packer, layout, has_code)

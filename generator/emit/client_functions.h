@@ -27,10 +27,6 @@ struct ClientCode {
   std::string symbol;
 };
 
-/// Whether a family's rows of activations are not packed, and weights are floats in panels that
-/// the name says.
-bool has_floats(const Family& family);
-
 /// `codes`: those of its kernels.
 std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes);

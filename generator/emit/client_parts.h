@@ -32,9 +32,19 @@ ClientFunction lhs_offset(const ClientMatmul& matmul);
 bool checks_strides(const ClientMatmul& matmul);
 /// Calls the first of the kernels for whole tiles of rows, the last one for the others.
 std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes);
-/// Of packers of floats, which fill panels of one shape.
-std::vector<ClientFunction> float_packer_functions(const ClientPacker& packer, const Layout& layout,
+/// Of packers that fill panels of one shape.
+std::vector<ClientFunction> panel_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                    const std::vector<ClientCode>& codes);
+
+// client_chunks.cpp
+/// Functions of k that are told its chunks.
+std::vector<ClientFunction> told_in_chunks(std::vector<ClientFunction> functions,
+                                           const Layout& layout);
+/// What packs weights: plain C where chunks end within groups, else `call` of generated code.
+std::string call_for_chunks(const ClientPacker& packer, const Layout& layout,
+                            const std::string& call);
+/// Rows of activations that pointers tell.
+ClientFunction run_chunk_rows(const ClientPacker& packer, const Layout& layout);
 
 // client_packers.cpp
 /// Of packers of quantized operands.

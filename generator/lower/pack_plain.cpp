@@ -514,7 +514,8 @@ void copy_rows(Builder& b, const Layout& layout) {
     const Value first =
         plus(b, {b.arg(ArgField::pack_source), product(b, {panel.row, element})}, "source");
     const Value bytes = product(b, {panel.rows, element}, "row_bytes");
-    b.loop("k", b.arg(ArgField::pack_k), {first, panel.to}, [&](const std::vector<Value>& at) {
+    const Value to = panel_places(b, layout, padded, panel.to).codes;
+    b.loop("k", b.arg(ArgField::pack_k), {first, to}, [&](const std::vector<Value>& at) {
       b.branch(
           bytes, Compare::equal, all,
           [&] {

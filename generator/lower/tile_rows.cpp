@@ -27,8 +27,7 @@ class TileRows {
     predicates_ = column_predicates(t);
     const std::vector<Place> places = bias_places(t, field_pointers(t, t.rhs, FieldKind::bias));
     for (size_t j = 0; j < places.size(); ++j) {
-      bias_.push_back(b_.op(OpCode::load_pred, {predicates_[j], places[j].pointer},
-                            {.bits = 32, .offset = places[j].offset}, "bias", Role::operand));
+      bias_.push_back(load_bias(t, places[j], predicates_[j]));
     }
   }
 

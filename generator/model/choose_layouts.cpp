@@ -381,7 +381,9 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool in_tiles =
       contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
-  if (!own && (!in_tiles || is_static(lhs))) return kleidiai_layouts(lhs, rhs, panels, block);
+  if (!own && (!in_tiles || !lhs.quantized_on_the_fly)) {
+    return kleidiai_layouts(lhs, rhs, panels, block);
+  }
   if (is_float(lhs)) {
     Panels of_lhs = panels;
     if (!is_float(rhs)) of_lhs.kr = 1;

@@ -12,10 +12,14 @@
 namespace tw {
 
 struct ClientMatmul {
-  std::string name;   ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
-  Length m_step = 1;  ///< callers begin at multiples of these
+  std::string name;  ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
+  std::string
+      family;  ///< as that library calls it, which the struct of pointers is named after ...
+  std::string folder;  ///< ... and where it has the header
+  Length m_step = 1;   ///< callers begin at multiples of these
   Length n_step = 1;
-  int64_t sr = 1;  ///< its kr is so many times our kernels'
+  int64_t sr = 1;          ///< its kr is so many times our kernels'
+  bool in_chunks = false;  ///< k is the taps of a convolution, each of which begins a group
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
   const Variant* row = nullptr;  ///< of floats: for rows that fill no tile; null: the same
@@ -34,8 +38,11 @@ struct ClientPacker {
   bool rows_of_blocks = false;  ///< of weights: rows are blocks that begin with their scale
   std::string params;           ///< of weights: the struct that says what their codes are
   std::string alias;            ///< another name of that struct; empty: none
-  int64_t panel = 0;            ///< of floats: the columns of its panels, which the name says
-  bool repeats = false;  ///< of floats: beyond the last column one value stands again and again
+  Length panel = 0;             ///< of floats: rows or columns of its panels, which the name says
+  bool repeats = false;      ///< of floats: beyond the last column one value stands again and again
+  bool rounds = false;       ///< of weights in bf16: from f32, by plain C
+  bool first_again = false;  ///< of these: behind the last value of k the first one stands again
+  bool in_chunks = false;    ///< as those of ClientMatmul; rows of the lhs by pointers
   Where where;
 };
 

@@ -1,12 +1,11 @@
-// Floats as KleidiAI's packers write them: k by k the values of a panel's columns, behind their
-// biases, which are of the same type. Rows of the lhs are its user's own.
+// Floats as KleidiAI's packers write them: the values of a panel's columns, kr of k at a time,
+// behind their biases, which are f16 for f16. Rows of the lhs likewise, or they are its user's own.
 #include "model/kleidiai_layouts.h"
 
 namespace tw {
 
 bool kleidiai_packs_floats(const Format& lhs, const Format& rhs) {
-  const bool known = lhs.element == ElementType::f32 || lhs.element == ElementType::f16;
-  return known && rhs.element == lhs.element;
+  return is_float(lhs) && rhs.element == lhs.element;
 }
 
 LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels) {
@@ -14,13 +13,16 @@ LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels) {
   Layout left;
   left.side = Side::lhs;
   left.element = format.element;
+  left.panel = panels.lhs;
   left.order.kr = panels.kr;
-  left.k_multiple = 1;
+  left.k_multiple = panels.kr;
   left.fields = {data};
   Layout right = left;
   right.side = Side::rhs;
   right.panel = panels.rhs;
-  right.fields = {{FieldKind::bias, format.element, 1, 1, false}, data};
+  const bool halves = format.element == ElementType::f16;
+  const ElementType bias = halves ? ElementType::f16 : ElementType::f32;
+  right.fields = {{FieldKind::bias, bias, 1, 1, false}, data};
   return {left, right};
 }
 

@@ -11,7 +11,7 @@ bool kleidiai_packs(const Format& lhs, const Format& rhs);
 /// The scales of its weights in blocks.
 ElementType kleidiai_scales(const Format& lhs);
 
-/// The same of floats, of which rows of the lhs are not packed (kleidiai_floats.cpp).
+/// The same of floats (kleidiai_floats.cpp).
 bool kleidiai_packs_floats(const Format& lhs, const Format& rhs);
 LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels);
 

@@ -140,6 +140,8 @@ static const std::vector<OperandContract>& contracts() {
       // Weights in floats.
       {outer, own, f32, true, {{OpCode::outer_f32}}, {1}, tile_rows, two_lanes,
        none, false, false, f32, Contraction::outer},
+      {outer, kleidiai, f32, true, {{OpCode::outer_f32}}, {1}, tile_rows, two_lanes,
+       none, false, false, f32, Contraction::outer},
       {fma, own, f32, true, {{OpCode::fma}}, {1}, one, lanes,
        none, false, false, f32, Contraction::fma},
       {fma, kleidiai, f32, true, {{OpCode::fma}}, {1}, one, lanes,
@@ -157,6 +159,8 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, bf16, Contraction::mmla},
       {outer, own, bf16, true, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
        none, false, false, bf16, Contraction::outer},
+      {outer, kleidiai, bf16, true, {{OpCode::outer_bf16_odd}}, {2}, tile_rows, two_lanes,
+       none, false, false, bf16, Contraction::outer},
       // Both in f16: sums are f32, or f16, too.
       {fma, own, f16, true, {{OpCode::fma_lo_f16}, {OpCode::fma_hi_f16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
@@ -165,6 +169,8 @@ static const std::vector<OperandContract>& contracts() {
       {fma, kleidiai, f16, true, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
       {outer, own, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
+       none, false, false, f16, Contraction::outer},
+      {outer, kleidiai, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
        none, false, false, f16, Contraction::outer},
       // Codes with an lhs of f32: the layouts of dot, whose lanes hold several values of k.
       {fma, own, i8, true, {{OpCode::fma}, {OpCode::xor_}, {OpCode::dot4_u8s8}}, {4}, one,

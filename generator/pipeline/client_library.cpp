@@ -50,16 +50,31 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
     const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
-    // Plain C packs what is as wide as vectors.
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
+    if (packer.panel != Length{}) {
+      if (layout.panel == packer.panel && !is_unpacked(layout)) users.push_back(variant);
+      continue;
+    }
+    // Plain C packs what is as wide as vectors.
     if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
-    if (!layout.panel.is_fixed() && !packer.sequential) continue;
-    if (packer.panel == 0 || variant->rhs.panel == Length{packer.panel}) users.push_back(variant);
+    if (layout.panel.is_fixed() || packer.sequential) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
     return a->isa->features.size() < b->isa->features.size();
   });
   return users;
+}
+
+/// Whether no generated code packs so: from floats that are rounded, from rows that pointers tell.
+bool is_plain_c(const ClientPacker& packer) {
+  return packer.rounds || (packer.in_chunks && packer.side == Side::lhs);
+}
+
+/// What else packs.
+std::string plain_code(const ClientPacker& packer) {
+  if (is_plain_c(packer)) return "plain C";
+  if (packer.in_chunks) return "plain C where chunks end within a group";
+  return packer.panel != Length{} ? "" : "plain C for all other panels";
 }
 
 class ClientMaker {
@@ -98,12 +113,11 @@ class ClientMaker {
   }
 
   void add_matmul(const ClientMatmul& matmul) {
-    const Family& family = matmul.kernels.front()->family;
     const std::vector<ClientCode> codes = codes_of(matmul);
     const auto functions = matmul_functions(matmul, codes);
-    if (interfaces_.insert(family.name).second) {
-      add("include/" + client_interface(family), {"Pointers to what these micro-kernels have."},
-          print_client_interface(family, functions));
+    if (interfaces_.insert(client_interface(matmul)).second) {
+      add("include/" + client_interface(matmul), {"Pointers to what these micro-kernels have."},
+          print_client_interface(matmul, functions));
     }
     std::vector<std::string> about = {"KleidiAI's name for"};
     for (const ClientCode& code : codes) about.push_back("  " + code.symbol);
@@ -111,8 +125,8 @@ class ClientMaker {
     add_source(matmul.name, about,
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
-    entries_.push_back({client_header(matmul), matmul.name, family.name, client_interface(family),
-                        has_floats(family) ? "FLOAT_MATMULS" : "MATMULS", false, functions, codes});
+    entries_.push_back({client_header(matmul), matmul.name, matmul.family, client_interface(matmul),
+                        client_list_name(matmul), "", functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {
@@ -125,8 +139,7 @@ class ClientMaker {
     add_source(packer.name, about,
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
     entries_.push_back({client_header(packer), packer.name, "", "",
-                        client_list_name(packer, layout), !is_float(*packer.format), functions,
-                        codes});
+                        client_list_name(packer, layout), plain_code(packer), functions, codes});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of
@@ -134,6 +147,10 @@ class ClientMaker {
   std::vector<ClientCode> packer_codes(const ClientPacker& packer, const Variant*& example) const {
     std::vector<ClientCode> codes;
     std::vector<std::string> sources;
+    if (is_plain_c(packer)) {
+      example = users_of(packer, inputs_.variants).front();
+      return codes;
+    }
     for (const Variant* user : users_of(packer, inputs_.variants)) {
       const Layout& layout = packer.side == Side::lhs ? user->lhs : user->rhs;
       if (packer.side == Side::rhs) example = user;
@@ -146,13 +163,13 @@ class ClientMaker {
         // Rows of blocks are of one length; packers of activations take any.
         const int block = packer.side == Side::lhs ? 0 : block_of_code(layout);
         const bool fits = packer.side == Side::rhs || layout.rounding == packer.rounding;
-        if (fits && layout.panel.is_fixed()) {
+        if (packer.panel != Length{} || (fits && layout.panel.is_fixed())) {
           add_code(codes, {layout.panel.fixed, layout.order.kr, block, source.symbol});
         }
       }
     }
     // Those of codes can be plain C.
-    if (example == nullptr || (is_float(*packer.format) && codes.empty())) {
+    if (example == nullptr || (packer.panel != Length{} && codes.empty())) {
       std::sort(sources.begin(), sources.end());
       sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
       throw SpecError(packer.where, unknown_text(fmt::format("source of {}", packer.format->name),

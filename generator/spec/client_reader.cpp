@@ -92,33 +92,48 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
   return found;
 }
 
-ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t sr,
+/// `matmul`: what all of its family have.
+ClientMatmul read_matmul(const YamlNode& node, const Variants& family, ClientMatmul matmul,
                          std::set<std::string>& taken) {
   node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "row"});
-  ClientMatmul matmul;
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
   step.expect_keys({"m", "n"});
   matmul.m_step = read_tile_m(step.at("m"));
   matmul.n_step = read_tile_n(step.at("n"));
-  matmul.sr = sr;
   matmul.kernels = find_kernels(node, family, "tile");
   const YamlNode* const row = node.find("row");
   if (row == nullptr) return matmul;
-  if (!is_float(*matmul.kernels.front()->family.lhs)) {
+  if (!is_unpacked(matmul.kernels.front()->lhs)) {
     row->fail("only rows that are not packed can have kernels of their own");
   }
   matmul.row = find_kernels(node, family, "row").front();
   return matmul;
 }
 
+/// What is as usual where the key is missing, else has that one value.
+bool read_flag(const YamlNode& node, const char* key, const char* value) {
+  const YamlNode* const given = node.find(key);
+  if (given == nullptr) return false;
+  if (given->text() != value) given->fail(fmt::format("{} is '{}', or left out", key, value));
+  return true;
+}
+
 void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
                   ClientNames& names) {
-  node.expect_keys({"family", "sr", "kernels"});
+  node.expect_keys({"family", "theirs", "folder", "k", "sr", "kernels"});
   const Variants family = of_family(node.at("family"), variants);
-  const int64_t sr = node.at("sr").positive();
+  const auto text = [&](const char* key, const std::string& otherwise) {
+    const YamlNode* const given = node.find(key);
+    return given == nullptr ? otherwise : given->text();
+  };
+  ClientMatmul matmul;
+  matmul.family = text("theirs", node.at("family").text());
+  matmul.folder = text("folder", matmul.family);
+  matmul.in_chunks = read_flag(node, "k", "chunks");
+  matmul.sr = node.at("sr").positive();
   for (const YamlNode& kernel : node.at("kernels").items()) {
-    names.matmuls.push_back(read_matmul(kernel, family, sr, taken));
+    names.matmuls.push_back(read_matmul(kernel, family, matmul, taken));
   }
 }
 
@@ -156,23 +171,33 @@ Rounding read_ties(const YamlNode& node) {
 
 /// Packers of floats are for one shape of panels.
 void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& packer) {
-  node.expect_keys({"name", "rhs", "from", "panel", "edge"});
-  packer.panel = node.at("panel").positive();
-  std::set<int64_t> known;
+  const bool lhs = packer.side == Side::lhs;
+  node.expect_keys(
+      {"name", lhs ? "lhs" : "rhs", "with", "from", "panel", "edge", "of", "tail", "k"});
+  packer.panel = lhs ? read_tile_m(node.at("panel")) : read_tile_n(node.at("panel"));
+  std::set<std::string> known;
   for (const Variant* variant : variants) {
-    const bool reads = variant->style == LayoutStyle::kleidiai;
-    if (reads && variant->family.rhs == packer.format) known.insert(variant->rhs.panel.fixed);
+    const Format* const format = lhs ? variant->family.lhs : variant->family.rhs;
+    const Layout& layout = lhs ? variant->lhs : variant->rhs;
+    const bool reads = variant->style == LayoutStyle::kleidiai && !is_unpacked(layout);
+    if (reads && format == packer.format) known.insert(to_string(layout.panel));
   }
-  if (known.count(packer.panel) == 0) {
+  if (known.count(to_string(packer.panel)) == 0) {
     node.at("panel").fail(
         fmt::format("no kernel with layout kleidiai reads {} in panels of {}: "
                     "of {} they do",
-                    packer.format->name, packer.panel, fmt::join(known, ", ")));
+                    packer.format->name, to_string(packer.panel), fmt::join(known, ", ")));
   }
-  const YamlNode* const edge = node.find("edge");
-  if (edge == nullptr) return;
-  if (edge->text() != "repeats") edge->fail("an edge is 'repeats', or left out: zeros");
-  packer.repeats = true;
+  packer.repeats = read_flag(node, "edge", "repeats");
+  packer.rounds = read_flag(node, "of", "f32");
+  packer.first_again = read_flag(node, "tail", "first");
+  packer.in_chunks = read_flag(node, "k", "chunks");
+  if (packer.rounds && (lhs || packer.format->element != ElementType::bf16)) {
+    node.at("of").fail("only weights in bf16 are rounded from other floats");
+  }
+  if (packer.first_again && !packer.rounds) {
+    node.at("tail").fail("only weights that are rounded have such a tail");
+  }
 }
 
 ClientPacker read_packer(const YamlNode& node, const Variants& variants,
@@ -182,11 +207,11 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   packer.name = read_c_name(node.at("name"), taken);
   const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
   packer.format = &read_packed_format(format, packer.side, variants);
-  if (packer.side == Side::lhs) {
+  if (is_float(*packer.format) || node.find("panel") != nullptr) {
+    read_panels(node, variants, packer);
+  } else if (packer.side == Side::lhs) {
     node.expect_keys({"name", "lhs", "from", "ties"});
     if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
-  } else if (is_float(*packer.format)) {
-    read_panels(node, variants, packer);
   } else {
     node.expect_keys({"name", "rhs", "with", "from", "nibbles", "params", "alias"});
     if (const YamlNode* nibbles = node.find("nibbles")) {

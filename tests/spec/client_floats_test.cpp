@@ -51,10 +51,31 @@ TEST(ClientFloats, FindsTheKernelOfACore) {
     EXPECT_EQ(canonical(kernel.lhs), "lhs f32 m1 kr1 k%1 [data]");
     EXPECT_EQ(canonical(kernel.rhs), "rhs f32 n16 kr1 k%1 [bias:f32|data]");
     ASSERT_EQ(names.packers.size(), 1U);
-    EXPECT_EQ(names.packers[0].panel, 16);
+    EXPECT_EQ(names.packers[0].panel, Length(16));
     EXPECT_TRUE(names.packers[0].rows_of_n);
     EXPECT_TRUE(names.packers[0].repeats);
   }
+}
+
+TEST(ClientFloats, PackedOnesHaveTheirOwnNames) {
+  const Folder folder;
+  const ClientNames names = read_client_names(
+      folder.write("names.yaml",
+                   "version: 1.32.0\nmatmuls:\n  - family: matmul_clamp_f32_f32_f32p\n"
+                   "    theirs: matmul_b\n    folder: other\n    sr: 1\n    kernels:\n"
+                   "      - {name: matmul_a, step: {m: 8svl, n: 8svl}, isa: sme,\n"
+                   "         panels: {lhs: 8svl, rhs: 8svl, kr: 1}, tile: {m: 8svl, n: 8svl}}\n"
+                   "packers:\n  - {name: pack_a, lhs: f32, from: f32, panel: 8svl}\n"),
+      float_kernels());
+  ASSERT_EQ(names.matmuls.size(), 1U);
+  EXPECT_EQ(names.matmuls[0].family, "matmul_b");
+  EXPECT_EQ(names.matmuls[0].folder, "other");
+  const Variant& kernel = *names.matmuls[0].kernels[0];
+  EXPECT_EQ(canonical(kernel.lhs), "lhs f32 m8svl kr1 k%1 [data]");
+  EXPECT_EQ(canonical(kernel.rhs), "rhs f32 n8svl kr1 k%1 [bias:f32|data]");
+  ASSERT_EQ(names.packers.size(), 1U);
+  EXPECT_EQ(names.packers[0].side, Side::lhs);
+  EXPECT_EQ(names.packers[0].panel, (Length{0, 0, 8}));
 }
 
 TEST(ClientFloats, Mistakes) {
@@ -64,10 +85,13 @@ TEST(ClientFloats, Mistakes) {
   EXPECT_NE(kernel.find("{isa: neon, core: cortex-a55, panels: {lhs: 1, rhs: 16, kr: 1}"),
             std::string::npos);
   EXPECT_EQ(float_error("", "panel: 24"),
-            "names.yaml:9:48: no kernel with layout kleidiai reads f32 in panels of 24: of 8, 16 "
-            "they do");
+            "names.yaml:9:48: no kernel with layout kleidiai reads f32 in panels of 24: of 16, 8, "
+            "8svl they do");
   EXPECT_EQ(float_error("", "panel: 16, edge: last"),
-            "names.yaml:9:58: an edge is 'repeats', or left out: zeros");
+            "names.yaml:9:58: edge is 'repeats', or left out");
+  EXPECT_EQ(float_error("", "panel: 16, of: f32").substr(0, 15), "names.yaml:9:56");
+  EXPECT_EQ(float_error("", "panel: 16, tail: first"),
+            "names.yaml:9:58: only weights that are rounded have such a tail");
   EXPECT_NE(float_error("", "panel: 16, params: p").find("names.yaml:9:52: "), std::string::npos);
 }
 

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (8dea2b901ca8c357)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4c32p/kai_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_16x4x32_neon_i8mm.h"
@@ -94,9 +94,9 @@ void kai_run_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_16x4x32_neon_i8mm(
     float scalar_min,
     float scalar_max) {
   KAI_ASSERT(dst_stride_col == 4);
+  KAI_UNUSED(dst_stride_col);
   KAI_ASSERT(bl != 0 && bl % 32 == 0);
   KAI_ASSERT(k % bl == 0);
-  KAI_UNUSED(dst_stride_col);
   tw_args args = {0};
   args.size = sizeof args;
   args.m = m;

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (8dea2b901ca8c357)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon.h"
@@ -59,18 +59,18 @@ void kai_run_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon(
   KAI_ASSERT(kr == 1);
   KAI_ASSERT(sr == 1);
   KAI_ASSERT(rhs != NULL);
+  KAI_ASSERT(rhs_packed != NULL);
   KAI_ASSERT(bias != NULL);
   KAI_ASSERT(scale == NULL);
-  KAI_ASSERT(rhs_packed != NULL);
-  KAI_ASSERT(extra_bytes == 0);
   KAI_ASSERT(params == NULL);
+  KAI_UNUSED(scale);
+  KAI_UNUSED(params);
+  KAI_ASSERT(extra_bytes == 0);
   KAI_UNUSED(num_groups);
   KAI_UNUSED(nr);
   KAI_UNUSED(kr);
   KAI_UNUSED(sr);
-  KAI_UNUSED(scale);
   KAI_UNUSED(extra_bytes);
-  KAI_UNUSED(params);
   if (n == 0) return;
   tw_pack_args args = {0};
   args.size = sizeof args;
@@ -79,8 +79,8 @@ void kai_run_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon(
   args.source = rhs;
   args.packed = rhs_packed;
   args.source_stride = rhs_stride;
-  args.bias = bias;
   args.packed_stride = 16 * (row_bytes(k));
+  args.bias = bias;
   tw_rhs_pack_kxn_f16p16x1_neon_fp16_kleidiai(&args);
 }
 #endif

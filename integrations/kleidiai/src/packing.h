@@ -44,6 +44,23 @@ void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, i
 void tw_kai_pack_qsi4c32_q4_0(const tw_pack_args* args, size_t panel, size_t depth);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 
+// Weights in bf16, of f32 in rows of n. `first_again`: where the last group of k has no values,
+// that of k 0 stands again.
+void tw_kai_pack_bf16(const tw_pack_args* args, size_t panel, size_t depth, int first_again);
+
 // Panels of floats from rows of k values, of so many bytes each: what one of KleidiAI's packers
 // leaves where there are no columns, but for their biases, which are zeros.
 void tw_kai_repeat_value(const tw_pack_args* args, size_t panel, size_t bytes);
+
+// Convolutions: `count` chunks of `length` values of k of so many bytes, `depth` of which stay
+// together. Panels of so many rows or columns.
+typedef struct tw_kai_chunks {
+  size_t count, length, depth, bytes, panel;
+} tw_kai_chunks;
+// Row pointers: of a panel's rows those of its first chunk, those of its second one and so on;
+// `offset` bytes are added to all but `pad`. Rows that do not exist become zeros.
+void tw_kai_pack_chunk_rows(const tw_kai_chunks* shape, size_t m, const void* const* rows,
+                            size_t offset, const void* pad, void* packed);
+// Weights whose bias stands before them; with scales they are codes for static activations, and
+// those stand behind them.
+void tw_kai_pack_chunk_columns(const tw_kai_chunks* shape, const tw_pack_args* args, int kxn);

@@ -9,21 +9,22 @@
 
 namespace tw::test {
 
-/// Activations and weights of one type, which outputs are of, too.
+/// Activations that are packed, with so many rows a panel, or rows with a stride.
 struct FloatMatmul {
-  size_t m_step = 0, n_step = 0, nr = 0, kr = 0, sr = 0;
-  size_t (*lhs_offset)(size_t m, size_t stride) = nullptr;
+  size_t m_step = 0, n_step = 0, mr = 0, nr = 0, kr = 0, sr = 0;
+  std::function<size_t(size_t m, size_t k, size_t stride)> lhs_offset;
   size_t (*rhs_offset)(size_t n, size_t k) = nullptr;
   size_t (*dst_offset)(size_t m, size_t n, size_t stride) = nullptr;
   size_t (*dst_size)(size_t m, size_t n) = nullptr;
-  void (*run)(size_t m, size_t n, size_t k, const void* lhs, size_t lhs_stride, const void* rhs,
-              void* dst, size_t row_stride, size_t column_stride, float min, float max) = nullptr;
-
-  [[nodiscard]] size_t bytes() const { return dst_size(1, 1); }  ///< of a value
+  std::function<void(size_t m, size_t n, size_t k, const void* lhs, size_t lhs_stride,
+                     const void* rhs, void* dst, size_t row_stride, size_t column_stride, float min,
+                     float max)>
+      run;
 };
 
 struct FloatPacker {
   size_t n_step = 0;
+  size_t kr = 0;  ///< what it takes
   std::function<size_t(size_t n, size_t stride)> offset;
   size_t (*bias_offset)(size_t n) = nullptr;
   size_t (*packed_offset)(size_t n, size_t k) = nullptr;
@@ -33,8 +34,9 @@ struct FloatPacker {
               const void* params) = nullptr;
 };
 
-/// All that ours has.
+/// All that ours has, but names for SME where there is none.
 const std::vector<Both<FloatMatmul>>& float_matmuls();
+const std::vector<Both<LhsPacker>>& float_lhs_packers();
 const std::vector<Both<FloatPacker>>& float_packers();
 
 /// How far panels are apart, or columns in a panel, of packers that say so.

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "kleidiai/names/float_libraries.h"
 #include "names.h"
 
 // Ours, with the types of theirs.
@@ -245,8 +246,7 @@ static int vector_bytes(int get_length) {
   return length > 0 ? length & PR_SVE_VL_LEN_MASK : 0;
 }
 
-/// Else its functions may not even be asked for their numbers.
-static bool runs_here(const std::string& name) {
+bool runs_here(const std::string& name) {
   constexpr int get_streaming_length = 64;  // PR_SME_GET_VL, which older headers do not have
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (has("_sme")) return vector_bytes(get_streaming_length) > 0;
@@ -271,6 +271,18 @@ const std::vector<Both<LhsPacker>>& lhs_packers() {
   static const std::vector<Both<LhsPacker>> all = {TW_KAI_LHS_PACKERS(BOTH)
                                                        TW_KAI_LHS_BLOCK_PACKERS(BOTH)};
 #undef BOTH
+  return all;
+}
+
+const std::vector<Both<LhsPacker>>& float_lhs_packers() {
+  static const std::vector<Both<LhsPacker>> all = [] {
+    std::vector<Both<LhsPacker>> those;
+#define BOTH(name) \
+  if (runs_here(#name)) those.push_back({#name, LHS_PACKER(, name), LHS_PACKER(our_, name)});
+    TW_KAI_FLOAT_LHS_PACKERS(BOTH)
+#undef BOTH
+    return those;
+  }();
   return all;
 }
 

@@ -70,6 +70,9 @@ void PrintTo(const Both<T>& both, std::ostream* out) {
   *out << both.name;
 }
 
+/// Else its functions may not even be asked for their numbers.
+bool runs_here(const std::string& name);
+
 /// All that ours has, but names for SME where there is none, and names for SVE where vectors are
 /// not of the 256 bits that KleidiAI's code behind them is for.
 const std::vector<Both<Matmul>>& matmuls();

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kleidiai/names/chunk_libraries.h"
+#include "kleidiai/names/float_libraries.h"
 #include "kleidiai/names/operands.h"
 #include "kleidiai/names/signatures.h"
 
@@ -35,11 +37,16 @@ TEST(KleidiaiNames, AreAllThere) {
            {"TILEWRIGHT_EXPECT_SVE_NAMES", "_sve_"}, {"TILEWRIGHT_EXPECT_SME_NAMES", "_sme"}}) {
     const char* expected = std::getenv(variable);
     if (expected == nullptr) continue;
-    const auto& all = matmuls();
-    const auto count = std::count_if(all.begin(), all.end(), [part = part](const auto& matmul) {
-      return matmul.name.find(part) != std::string::npos;
-    });
-    EXPECT_EQ(std::to_string(count), expected) << variable;
+    const auto count = [part = part](const auto& all) {
+      return std::count_if(all.begin(), all.end(), [part](const auto& both) {
+        return both.name.find(part) != std::string::npos;
+      });
+    };
+    const auto floats =
+        count(float_matmuls()) + count(float_lhs_packers()) + count(float_packers());
+    const auto chunks =
+        count(chunk_matmuls()) + count(chunk_row_packers()) + count(chunk_column_packers());
+    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks), expected) << variable;
   }
 }
 
