@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (8dea2b901ca8c357)
+// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
 // again  tilewright generate
 
 #pragma once
@@ -89,6 +89,7 @@
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p_f16p_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p_f32p_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa.h>
@@ -117,6 +118,7 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x16p32x1b_x16_x16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_pack_f32p2vlx1_f32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme.h>
@@ -166,7 +168,8 @@
   X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p16x1b_6x16_neon_mla_cortexa55) \
   X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
   X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
-  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55)
+  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla)
 
 #define TW_KAI_FLOAT_RHS_PACKERS(X) \
   X(rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
@@ -175,6 +178,7 @@
   X(rhs_pack_kxn_f16p16x1biasf16_f16_f16_neon) \
   X(rhs_pack_kxn_x16p32x1b_x16_x16_neon) \
   X(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
   X(rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
   X(rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
   X(rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
@@ -889,6 +893,16 @@
   X(kai_get_dst_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_get_dst_size_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_run_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_run_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_m_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
   X(kai_get_n_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
   X(kai_get_mr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -1067,6 +1081,13 @@
   X(kai_get_rhs_packed_offset_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
   X(kai_run_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon) \
+  X(kai_get_n_step_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_bias_offset_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_run_rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
   X(kai_get_m_step_lhs_pack_f32p2vlx1_f32_sme) \
   X(kai_get_lhs_offset_lhs_pack_f32p2vlx1_f32_sme) \
   X(kai_get_lhs_packed_offset_lhs_pack_f32p2vlx1_f32_sme) \

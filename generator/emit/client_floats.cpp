@@ -31,10 +31,11 @@ int64_t bias_bytes(const Layout& layout) {
   return bits(field_of(layout, FieldKind::bias).type) / 8;
 }
 
-/// The arguments that say which panels are wanted.
+/// The arguments that say which panels are wanted; theirs for SVE do not look at sr.
 std::string check_shape(const ClientPacker& packer, const Layout& layout, const std::string& rows) {
   return client_check(fmt::format("{} == {}", rows, length_text(packer.panel))) +
-         client_check(fmt::format("kr == {}", layout.order.kr)) + client_check("sr == 1");
+         client_check(fmt::format("kr == {}", layout.order.kr)) +
+         (packer.panel.vl != 0 ? "" : client_check("sr == 1"));
 }
 
 std::string unused_shape(const std::string& rows) {
@@ -62,7 +63,8 @@ std::string call_packer(const ClientPacker& packer, const Layout& layout,
     return fmt::format("  tw_kai_pack_{}(&args, {}, {}, {:d});\n", packer.format->name,
                        length_text(packer.panel), layout.order.kr, packer.first_again);
   }
-  const std::string vectors = "  args.vector_bytes = kai_get_sme_vector_length_u8();\n";
+  const std::string vectors = fmt::format("  args.vector_bytes = kai_get_{}_vector_length_u8();\n",
+                                          packer.panel.svl != 0 ? "sme" : "sve");
   return (packer.panel.is_fixed() ? "" : vectors) +
          fmt::format("  {}(&args);\n", codes.front().symbol);
 }

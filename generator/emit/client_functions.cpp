@@ -130,11 +130,13 @@ std::string check_blocks(const Layout& layout) {
 
 std::string length_text(Length length) {
   if (length.is_fixed()) return std::to_string(length.fixed);
-  if (length.fixed != 0 || length.vl != 0 || length.svl % 4 != 0) {
-    throw std::invalid_argument("of KleidiAI's names lengths are numbers, or of streaming vectors");
+  const bool streams = length.svl != 0;
+  const int64_t segments = length.vl + length.svl;
+  if (length.fixed != 0 || (streams && length.vl != 0) || segments % 4 != 0) {
+    throw std::invalid_argument("of KleidiAI's names lengths are numbers, or of vectors");
   }
-  const int64_t vectors = length.svl / 4;  // of 32-bit lanes
-  const std::string one = "kai_get_sme_vector_length_u32()";
+  const int64_t vectors = segments / 4;  // of 32-bit lanes
+  const std::string one = fmt::format("kai_get_{}_vector_length_u32()", streams ? "sme" : "sve");
   return vectors == 1 ? one : fmt::format("({} * {})", vectors, one);
 }
 

@@ -98,7 +98,7 @@ bool is_older(const std::string& name) {
 }
 
 bool needs_bias(const std::string& packer) {
-  return is_older(packer) || has(packer, "_sme");
+  return is_older(packer) || has(packer, "vlx");
 }
 
 void fill_with_numbers(std::vector<uint8_t>& values, size_t bytes, std::mt19937& random) {

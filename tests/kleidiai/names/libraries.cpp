@@ -250,7 +250,8 @@ bool runs_here(const std::string& name) {
   constexpr int get_streaming_length = 64;  // PR_SME_GET_VL, which older headers do not have
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (has("_sme")) return vector_bytes(get_streaming_length) > 0;
-  return !has("_sve_") || vector_bytes(PR_SVE_GET_VL) == 32;
+  if (!has("_sve")) return true;
+  return has("vlx1b") ? vector_bytes(PR_SVE_GET_VL) > 0 : vector_bytes(PR_SVE_GET_VL) == 32;
 }
 
 const std::vector<Both<Matmul>>& matmuls() {

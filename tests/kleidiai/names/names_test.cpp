@@ -34,7 +34,7 @@ TEST(KleidiaiNames, SignaturesAreTheirs) {
 /// Names for SVE and SME are compared where they are expected, all of them.
 TEST(KleidiaiNames, AreAllThere) {
   for (const auto& [variable, part] : std::vector<std::pair<const char*, const char*>>{
-           {"TILEWRIGHT_EXPECT_SVE_NAMES", "_sve_"}, {"TILEWRIGHT_EXPECT_SME_NAMES", "_sme"}}) {
+           {"TILEWRIGHT_EXPECT_SVE_NAMES", "_sve"}, {"TILEWRIGHT_EXPECT_SME_NAMES", "_sme"}}) {
     const char* expected = std::getenv(variable);
     if (expected == nullptr) continue;
     const auto count = [part = part](const auto& all) {

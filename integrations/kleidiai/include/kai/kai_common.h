@@ -136,6 +136,16 @@ inline static int8_t kai_ext_sign_i8_i4(int8_t value) {
 }
 
 // Bytes of a streaming vector, of machines with SME only; 16 and 32-bit lanes of one.
+uint64_t kai_get_sve_vector_length_u8(void);
+inline static uint64_t kai_get_sve_vector_length_u16(void) {
+  return kai_get_sve_vector_length_u8() / 2;
+}
+inline static uint64_t kai_get_sve_vector_length_u32(void) {
+  return kai_get_sve_vector_length_u8() / 4;
+}
+inline static uint64_t kai_get_sve_vscale(void) {
+  return kai_get_sve_vector_length_u8() / KAI_VSCALE_UNIT_BYTES;
+}
 uint64_t kai_get_sme_vector_length_u8(void);
 inline static uint64_t kai_get_sme_vector_length_u16(void) {
   return kai_get_sme_vector_length_u8() / 2;

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (8dea2b901ca8c357)
+// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
 // again  tilewright generate
 
 #pragma once
