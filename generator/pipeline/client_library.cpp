@@ -67,7 +67,7 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
 
 /// What else packs.
 std::string plain_code(const ClientPacker& packer) {
-  if (packer.rounds) return "plain C";
+  if (packer.of) return "plain C";
   return is_float(*packer.format) ? "" : "plain C for all other panels";
 }
 
@@ -141,7 +141,7 @@ class ClientMaker {
   std::vector<ClientCode> packer_codes(const ClientPacker& packer, const Variant*& example) const {
     std::vector<ClientCode> codes;
     std::vector<std::string> sources;
-    if (packer.rounds) {
+    if (packer.of) {
       example = users_of(packer, inputs_.variants).front();
       return codes;
     }

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (d94bfe08e38a833f)
+// from   integrations/kleidiai/names.yaml (c56515d1aef4f0f1)
 // again  tilewright generate
 
 #pragma once

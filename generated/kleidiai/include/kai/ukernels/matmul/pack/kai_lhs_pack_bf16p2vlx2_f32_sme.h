@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (d94bfe08e38a833f)
+// from   integrations/kleidiai/names.yaml (c56515d1aef4f0f1)
 // again  tilewright generate
 
 #pragma once
