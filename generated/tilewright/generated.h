@@ -9,7 +9,7 @@
 // from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (755400bb2756c2f5)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (67e42697dd845390)
 // from   specs/matmul_clamp_f32_f16p_f16p.yaml (2061558f3fdf68ff)
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
@@ -193,6 +193,8 @@ void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_u16_a4(const tw_a
 void tw_matmul_clamp_f32_bf16p4x4_bf16p12x4_4x12_neon_bf16_mmla_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p4x4_bf16p12x4_4x12_neon_bf16_mmla_u8(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p1x4_bf16p12x4_1x12_neon_bf16_dot_kleidiai_u16_a4_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
@@ -1441,6 +1443,10 @@ void tw_lhs_pack_f32_bf16p4x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p4x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p8x4_neon_bf16(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p8x4_neon_bf16(const tw_pack_args *args);
+void tw_lhs_pack_f32_bf16p1x4_neon_bf16_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_bf16_bf16p1x4_neon_bf16_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_bf16p8x4_neon_bf16_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_bf16_bf16p8x4_neon_bf16_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p8svlx2_sme(const tw_pack_args *args);
 void tw_lhs_pack_bf16_bf16p8svlx2_sme(const tw_pack_args *args);
 void tw_lhs_pack_f32_bf16p8svlx2_sme2(const tw_pack_args *args);
@@ -1785,6 +1791,8 @@ void tw_rhs_pack_nxk_bf16p48x2_avx512_bf16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p48x2_avx512_bf16(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p12x4_neon_bf16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p12x4_neon_bf16(const tw_pack_args *args);
+void tw_rhs_pack_nxk_bf16p12x4_neon_bf16_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_bf16p12x4_neon_bf16_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p8svlx2_sme(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p8svlx2_sme(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p8svlx2_sme2(const tw_pack_args *args);

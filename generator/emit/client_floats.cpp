@@ -7,10 +7,24 @@
 namespace tw {
 namespace {
 
+bool has(const std::string& name, const char* part) {
+  return name.find(part) != std::string::npos;
+}
+
 /// Older names of NEON say the bias's type, "f32p8x1biasf32". They check that columns of outputs
-/// are neighbors, and they do not tell how far panels are apart.
+/// are neighbors.
 bool is_older(const std::string& name) {
-  return name.find("x1bias") != std::string::npos && name.find("vlx1bias") == std::string::npos;
+  return has(name, "x1bias") && !has(name, "vlx1bias");
+}
+
+/// Whether packers tell how far panels are apart.
+bool tells_stride(const std::string& name) {
+  return !is_older(name) && !has(name, "x4biasf32");
+}
+
+/// Those that have other checks, and of weights are told the shape of panels at every turn.
+bool is_quantizing(const std::string& name) {
+  return has(name, "_quant_");
 }
 
 /// They cannot do without a bias, nor can those of SME.
@@ -24,7 +38,7 @@ int64_t element_bytes(const Layout& layout) {
 
 /// Of what it reads.
 int64_t source_bytes(const ClientPacker& packer, const Layout& layout) {
-  return packer.rounds ? bits(ElementType::f32) / 8 : element_bytes(layout);
+  return packer.of ? bits(*packer.of) / 8 : element_bytes(layout);
 }
 
 int64_t bias_bytes(const Layout& layout) {
@@ -59,14 +73,25 @@ std::string strides(const ClientPacker& packer, const Layout& layout, const char
 /// Calls generated code, for panels as wide as this machine's vectors, or plain C.
 std::string call_packer(const ClientPacker& packer, const Layout& layout,
                         const std::vector<ClientCode>& codes) {
-  if (packer.rounds) {
-    return fmt::format("  tw_kai_pack_{}(&args, {}, {}, {:d});\n", packer.format->name,
-                       length_text(packer.panel), layout.order.kr, packer.first_again);
+  const std::string panel = length_text(packer.panel);
+  const int kr = layout.order.kr;
+  std::string text;
+  if (packer.of && packer.side == Side::rhs) {
+    text += fmt::format("  tw_kai_pack_{}_{}(&args, {}, {}, {:d});\n", packer.format->name,
+                        name(*packer.of), panel, kr, packer.first_again);
+  } else if (packer.of) {
+    text += fmt::format("  tw_kai_pack_{}_rows_{}(&args, {}, {});\n", packer.format->name,
+                        name(*packer.of), panel, kr);
+  } else {
+    if (!packer.panel.is_fixed()) {
+      text += fmt::format("  args.vector_bytes = kai_get_{}_vector_length_u8();\n",
+                          packer.panel.svl != 0 ? "sme" : "sve");
+    }
+    text += fmt::format("  {}(&args);\n", codes.front().symbol);
   }
-  const std::string vectors = fmt::format("  args.vector_bytes = kai_get_{}_vector_length_u8();\n",
-                                          packer.panel.svl != 0 ? "sme" : "sve");
-  return (packer.panel.is_fixed() ? "" : vectors) +
-         fmt::format("  {}(&args);\n", codes.front().symbol);
+  if (!packer.first_row) return text;
+  return text +
+         fmt::format("  tw_kai_repeat_row(&args, {}, {});\n", panel, kr * element_bytes(layout));
 }
 
 /// Of weights that are codes for static activations.
@@ -144,7 +169,7 @@ ClientFunction bias_offset(const ClientPacker& packer, const Layout& layout) {
   return {"get_bias_offset",
           "size_t",
           {"size_t n_idx"},
-          (packer.rows_of_n ? "" : check_index(packer, "n_idx")) +
+          (packer.rows_of_n && !is_quantizing(packer.name) ? "" : check_index(packer, "n_idx")) +
               client_return(fmt::format("n_idx * {}", bias_bytes(layout)))};
 }
 
@@ -155,7 +180,7 @@ std::vector<ClientFunction> rhs_functions(const ClientPacker& packer, const Layo
   std::vector<ClientFunction> all = {{"get_n_step", "size_t", {}, client_return(panel)},
                                      source_offset(packer, layout),
                                      bias_offset(packer, layout)};
-  if (!is_older(packer.name)) {
+  if (tells_stride(packer.name)) {
     // As KleidiAI has it, of packers of rows of k a column's.
     all.push_back(
         {"get_rhs_packed_stride",
@@ -163,15 +188,19 @@ std::vector<ClientFunction> rhs_functions(const ClientPacker& packer, const Layo
          {"size_t k"},
          client_return(packer.rows_of_n || packer.in_chunks ? stride : row_bytes_call(layout))});
   }
-  all.push_back({"get_rhs_packed_offset",
-                 "size_t",
-                 {"size_t n_idx", "size_t k"},
-                 check_index(packer, "n_idx") +
+  ClientParameters depth = {"size_t k"};
+  std::string check;
+  if (is_quantizing(packer.name)) {
+    depth = {"size_t k", "size_t nr", "size_t kr"};
+    check = client_check(fmt::format("nr == {}", panel)) +
+            client_check(fmt::format("kr == {}", layout.order.kr)) +
+            "  KAI_UNUSED(nr);\n  KAI_UNUSED(kr);\n";
+  }
+  all.push_back({"get_rhs_packed_offset", "size_t", with({"size_t n_idx"}, depth),
+                 check_index(packer, "n_idx") + check +
                      client_return(fmt::format("n_idx / {} * ({})", panel, stride))});
-  all.push_back({"get_rhs_packed_size",
-                 "size_t",
-                 {"size_t n", "size_t k"},
-                 client_return(fmt::format("kai_div_ceil(n, {}) * ({})", panel, stride))});
+  all.push_back({"get_rhs_packed_size", "size_t", with({"size_t n"}, depth),
+                 check + client_return(fmt::format("kai_div_ceil(n, {}) * ({})", panel, stride))});
   if (has_scales(layout)) {
     all.push_back(
         {"get_scale_offset", "size_t", {"size_t n_idx"}, client_return("n_idx * sizeof(float)")});
@@ -205,9 +234,10 @@ std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layo
   ClientFunction run = {"run", "void", with({"size_t m"}, shape), ""};
   run.parameters = with(run.parameters, {"size_t m_idx_start", "const void* lhs",
                                          "size_t lhs_stride", "void* lhs_packed"});
-  // Those that round do not look at the row's number.
+  // Those of SME that round do not look at the row's number.
   const bool rounds = packer.source != source_name(layout.element);
-  run.body = check + (rounds ? "" : client_check("m_idx_start == 0")) +
+  const bool takes_start = rounds && !packer.panel.is_fixed();
+  run.body = check + (takes_start ? "" : client_check("m_idx_start == 0")) +
              client_check("lhs != NULL") + client_check("lhs_packed != NULL") + unused_shape("mr") +
              "  KAI_UNUSED(m_idx_start);\n  if (m == 0) return;\n" + pack_args("m", "lhs", "lhs") +
              strides(packer, layout, "lhs_stride") + call_packer(packer, layout, codes);
@@ -218,7 +248,8 @@ std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layo
           {"get_lhs_offset",
            "size_t",
            {"size_t m_idx", "size_t lhs_stride"},
-           check_index(packer, "m_idx") + client_return("m_idx * lhs_stride")},
+           (is_quantizing(packer.name) ? "" : check_index(packer, "m_idx")) +
+               client_return("m_idx * lhs_stride")},
           {"get_lhs_packed_offset", "size_t", with({"size_t m_idx"}, shape),
            check_index(packer, "m_idx") + check + unused_shape("mr") +
                client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
@@ -234,7 +265,7 @@ bool checks_strides(const ClientMatmul& matmul) {
   const Variant& kernel = *matmul.kernels.front();
   if (!is_float(*kernel.family.lhs)) return true;
   const bool rounded = kernel.family.lhs->element == ElementType::bf16;
-  return is_older(matmul.name) || (rounded && kernel.isa->name == "sme");
+  return is_older(matmul.name) || (rounded && kernel.isa->name != "sme2");
 }
 
 ClientFunction lhs_offset(const ClientMatmul& matmul) {

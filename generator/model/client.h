@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,11 @@ struct ClientPacker {
   std::string params;           ///< of weights: the struct that says what their codes are
   std::string alias;            ///< another name of that struct; empty: none
   Length panel = 0;             ///< of floats: rows or columns of its panels, which the name says
-  bool repeats = false;      ///< of floats: beyond the last column one value stands again and again
-  bool rounds = false;       ///< of weights in bf16: from f32, by plain C
-  bool first_again = false;  ///< of these: behind the last value of k the first one stands again
-  bool in_chunks = false;    ///< as those of ClientMatmul; rows of the lhs by pointers
+  bool repeats = false;  ///< of floats: beyond the last column one value stands again and again
+  std::optional<ElementType> of;  ///< of bf16: what is rounded by plain C; none: no plain C
+  bool first_again = false;       ///< of weights: behind the last value of k the first one again
+  bool first_row = false;         ///< of activations: where there are no rows the panel's first one
+  bool in_chunks = false;         ///< as those of ClientMatmul; rows of the lhs by pointers
   Where where;
 };
 

@@ -67,7 +67,7 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
 
 /// Whether no generated code packs so: from floats that are rounded, from rows that pointers tell.
 bool is_plain_c(const ClientPacker& packer) {
-  return packer.rounds || (packer.in_chunks && packer.side == Side::lhs);
+  return packer.of || (packer.in_chunks && packer.side == Side::lhs);
 }
 
 /// What else packs.

@@ -172,8 +172,11 @@ Rounding read_ties(const YamlNode& node) {
 /// Packers of floats are for one shape of panels.
 void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& packer) {
   const bool lhs = packer.side == Side::lhs;
-  node.expect_keys(
-      {"name", lhs ? "lhs" : "rhs", "with", "from", "panel", "edge", "of", "tail", "k"});
+  if (lhs) {
+    node.expect_keys({"name", "lhs", "from", "panel", "of", "rows", "k"});
+  } else {
+    node.expect_keys({"name", "rhs", "with", "from", "panel", "edge", "of", "tail", "k"});
+  }
   packer.panel = lhs ? read_tile_m(node.at("panel")) : read_tile_n(node.at("panel"));
   std::set<std::string> known;
   for (const Variant* variant : variants) {
@@ -189,13 +192,15 @@ void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& p
                     packer.format->name, to_string(packer.panel), fmt::join(known, ", ")));
   }
   packer.repeats = read_flag(node, "edge", "repeats");
-  packer.rounds = read_flag(node, "of", "f32");
   packer.first_again = read_flag(node, "tail", "first");
+  packer.first_row = read_flag(node, "rows", "first");
   packer.in_chunks = read_flag(node, "k", "chunks");
-  if (packer.rounds && (lhs || packer.format->element != ElementType::bf16)) {
-    node.at("of").fail("only weights in bf16 are rounded from other floats");
+  const YamlNode* const of = node.find("of");
+  if (of != nullptr) packer.of = read_source(*of, false);
+  if (of != nullptr && packer.format->element != ElementType::bf16) {
+    of->fail("only bf16 is rounded by plain C");
   }
-  if (packer.first_again && !packer.rounds) {
+  if (packer.first_again && of == nullptr) {
     node.at("tail").fail("only weights that are rounded have such a tail");
   }
 }

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
+// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_lhs_pack_f32p2vlx1_f32_sme.h"

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
+// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme.h"
@@ -84,6 +84,6 @@ void kai_run_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme(
   args.source_stride = rhs_stride;
   args.packed_stride = (2 * kai_get_sme_vector_length_u32()) * (row_bytes(k));
   args.bias = bias;
-  tw_kai_pack_bf16(&args, (2 * kai_get_sme_vector_length_u32()), 2, 1);
+  tw_kai_pack_bf16_f32(&args, (2 * kai_get_sme_vector_length_u32()), 2, 1);
 }
 #endif

@@ -82,11 +82,22 @@ size_t kr_of(const std::string& name) {
   return static_cast<size_t>(name[name.find('x', panel) + 1] - '0');
 }
 
+std::function<size_t(size_t, size_t)> sized(size_t (*of)(size_t n, size_t k), size_t, size_t) {
+  return of;
+}
+/// Those that are told the shape of panels.
+std::function<size_t(size_t, size_t)> sized(size_t (*of)(size_t n, size_t k, size_t nr, size_t kr),
+                                            size_t nr, size_t kr) {
+  return [=](size_t n, size_t k) { return of(n, k, nr, kr); };
+}
+
+#define SIZED(prefix, function, name) \
+  sized(prefix##kai_get_##function##_##name, prefix##kai_get_n_step_##name(), kr_of(#name))
 #define FLOAT_PACKER(prefix, name)                                                            \
   {                                                                                           \
     prefix##kai_get_n_step_##name(), kr_of(#name), offset(prefix##kai_get_rhs_offset_##name), \
-        prefix##kai_get_bias_offset_##name, prefix##kai_get_rhs_packed_offset_##name,         \
-        prefix##kai_get_rhs_packed_size_##name, prefix##kai_run_##name                        \
+        prefix##kai_get_bias_offset_##name, SIZED(prefix, rhs_packed_offset, name),           \
+        SIZED(prefix, rhs_packed_size, name), prefix##kai_run_##name                          \
   }
 
 }  // namespace

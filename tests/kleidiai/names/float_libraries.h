@@ -27,8 +27,7 @@ struct FloatPacker {
   size_t kr = 0;  ///< what it takes
   std::function<size_t(size_t n, size_t stride)> offset;
   size_t (*bias_offset)(size_t n) = nullptr;
-  size_t (*packed_offset)(size_t n, size_t k) = nullptr;
-  size_t (*packed_size)(size_t n, size_t k) = nullptr;
+  std::function<size_t(size_t n, size_t k)> packed_offset, packed_size;
   void (*run)(size_t groups, size_t n, size_t k, size_t nr, size_t kr, size_t sr, size_t stride,
               const void* rhs, const void* bias, const void* scale, void* packed, size_t extra,
               const void* params) = nullptr;

@@ -101,6 +101,10 @@ bool needs_bias(const std::string& packer) {
   return is_older(packer) || has(packer, "vlx");
 }
 
+bool leaves_biases(const std::string& packer) {
+  return is_older(packer) || has(packer, "x4biasf");
+}
+
 void fill_with_numbers(std::vector<uint8_t>& values, size_t bytes, std::mt19937& random) {
   for (uint8_t& byte : values) byte = static_cast<uint8_t>(random());
   for (size_t at = 0; at < values.size(); at += bytes) {
@@ -159,7 +163,8 @@ FloatProduct random_product(const Both<FloatMatmul>& both, std::mt19937& random)
   const FloatMatmul& kernel = both.theirs;
   FloatProduct it;
   it.kind = kind_of_matmul(both.name);
-  it.m = up_to(2 * kernel.m_step + 6, random);
+  // KleidiAI's for panels of one row has no other rows.
+  it.m = kernel.mr == 1 ? 1 : up_to(2 * kernel.m_step + 6, random);
   it.n = up_to(3 * kernel.n_step + 6, random);
   it.k = up_to(random() % 4 == 0 ? 300 : 70, random);
   it.m0 = random() % ((it.m + kernel.m_step - 1) / kernel.m_step) * kernel.m_step;

@@ -29,6 +29,8 @@ FloatKind kind_of_matmul(const std::string& name);
 bool is_older(const std::string& name);
 /// They cannot do without a bias, nor can those of SME.
 bool needs_bias(const std::string& packer);
+/// Biases beyond the last column are left as they were.
+bool leaves_biases(const std::string& packer);
 
 /// Weights in rows, and biases.
 struct FloatWeights {

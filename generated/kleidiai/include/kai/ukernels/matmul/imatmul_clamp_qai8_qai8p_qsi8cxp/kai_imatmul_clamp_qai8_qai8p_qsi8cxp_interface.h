@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
+// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme2_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
+// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
 // again  tilewright generate
 
 #pragma once

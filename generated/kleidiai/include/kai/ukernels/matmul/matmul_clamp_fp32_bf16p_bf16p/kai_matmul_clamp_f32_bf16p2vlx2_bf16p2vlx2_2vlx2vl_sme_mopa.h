@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (a7b43bc454d99ac0)
+// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
 // again  tilewright generate
 
 #pragma once
