@@ -53,7 +53,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     // Plain C packs what is as wide as vectors.
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
     if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
-    if (!layout.panel.is_fixed() && !packer.sequential) continue;
+    if (has_fields_apart(layout) != packer.apart) continue;
+    if (!layout.panel.is_fixed() && !packer.sequential && !packer.apart) continue;
     if (packer.panel == 0 || variant->rhs.panel == Length{packer.panel}) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <set>
 
 #include "model/sources.h"
@@ -92,7 +93,13 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
   return found;
 }
 
-ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t sr,
+/// What a family's names say of depth: kr, unless that is sr times our kernels', and sr.
+struct Depth {
+  std::optional<int64_t> kr;
+  int64_t sr = 1;
+};
+
+ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const Depth& depth,
                          std::set<std::string>& taken) {
   node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "row"});
   ClientMatmul matmul;
@@ -101,8 +108,9 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t s
   step.expect_keys({"m", "n"});
   matmul.m_step = read_tile_m(step.at("m"));
   matmul.n_step = read_tile_n(step.at("n"));
-  matmul.sr = sr;
   matmul.kernels = find_kernels(node, family, "tile");
+  matmul.sr = depth.sr;
+  matmul.kr = depth.kr.value_or(matmul.kernels.front()->rhs.order.kr * depth.sr);
   const YamlNode* const row = node.find("row");
   if (row == nullptr) return matmul;
   if (!is_float(*matmul.kernels.front()->family.lhs)) {
@@ -114,11 +122,12 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, int64_t s
 
 void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
                   ClientNames& names) {
-  node.expect_keys({"family", "sr", "kernels"});
+  node.expect_keys({"family", "kr", "sr", "kernels"});
   const Variants family = of_family(node.at("family"), variants);
-  const int64_t sr = node.at("sr").positive();
+  Depth depth{{}, node.at("sr").positive()};
+  if (const YamlNode* kr = node.find("kr")) depth.kr = kr->positive();
   for (const YamlNode& kernel : node.at("kernels").items()) {
-    names.matmuls.push_back(read_matmul(kernel, family, sr, taken));
+    names.matmuls.push_back(read_matmul(kernel, family, depth, taken));
   }
 }
 
@@ -146,6 +155,13 @@ const Source& read_rows(const YamlNode& node) {
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
   node.fail(unknown_text("source of weights", node.text(), known));
+}
+
+bool read_apart(const YamlNode& node) {
+  const YamlNode* const scales = node.find("scales");
+  if (scales == nullptr) return false;
+  if (scales->text() != "apart") scales->fail("scales are 'apart', or left out: with their blocks");
+  return true;
 }
 
 Rounding read_ties(const YamlNode& node) {
@@ -183,12 +199,14 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
   packer.format = &read_packed_format(format, packer.side, variants);
   if (packer.side == Side::lhs) {
-    node.expect_keys({"name", "lhs", "from", "ties"});
+    node.expect_keys({"name", "lhs", "from", "ties", "scales"});
+    packer.apart = read_apart(node);
     if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
   } else if (is_float(*packer.format)) {
     read_panels(node, variants, packer);
   } else {
-    node.expect_keys({"name", "rhs", "with", "from", "nibbles", "params", "alias"});
+    node.expect_keys({"name", "rhs", "with", "from", "nibbles", "scales", "params", "alias"});
+    packer.apart = read_apart(node);
     if (const YamlNode* nibbles = node.find("nibbles")) {
       if (nibbles->text() != "sequential") nibbles->fail("nibbles are 'sequential', or left out");
       packer.sequential = true;

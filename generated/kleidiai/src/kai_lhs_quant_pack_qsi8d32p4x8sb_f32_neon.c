@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (5b3adbcf472b306d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p4x8sb_f32_neon.h"

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (5b3adbcf472b306d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x16p32x1bx16_x16_x16_neon.h"

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16_f16p16x1_6x16_neon_fp16_kleidiai_u16_asm
 //   tw_matmul_clamp_f16_f16_f16p16x1_1x16_neon_fp16_kleidiai_u8_a4_asm
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (5b3adbcf472b306d)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (5b3adbcf472b306d)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (f69e8be1bdf6dd18)
+// from   integrations/kleidiai/names.yaml (5b3adbcf472b306d)
 // again  tilewright generate
 
 #pragma once
