@@ -99,7 +99,7 @@ class BlockTiles {
 
   Four reals(Value tile, int64_t group) {
     Four vectors = read(tile, group);
-    for (Value& v : vectors) v = b_.op(OpCode::cvt_i32_f32, {v}, {}, "real", Role::operand);
+    for (Value& v : vectors) v = real_of_sum(t_, v);
     return vectors;
   }
 
@@ -218,7 +218,7 @@ class BlockTiles {
         Value scale = scales[j];
         if (scaled_rows_) scale = b_.op(OpCode::fmul, {by, scale}, {}, "scale", Role::operand);
         const Value sum = b_.op(OpCode::tile_row, {sums[j], now[0]}, {}, "sum", Role::operand);
-        const Value real = b_.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+        const Value real = real_of_sum(t_, sum);
         const Value total = now[others + j];
         const Value old = b_.op(OpCode::tile_row, {total, now[0]}, {}, "f", Role::accumulator);
         const Value more = b_.op(OpCode::fma, {real, scale, old}, {}, "f", Role::accumulator);
