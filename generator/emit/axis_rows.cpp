@@ -16,10 +16,15 @@ std::string row(const Axis& axis) {
                      row(axis.step), row(axis.stride));
 }
 
-/// What stands behind values of k is found from the panel's end.
+/// What stands behind values of k is found from the panel's end, what has a value in every block
+/// from where all codes end.
 FieldAxes in_panel(const Layout& layout, const Part& panel, FieldKind kind) {
   const int64_t k = padded_k(layout, 1);
   FieldAxes field = flat(panel, kind, k);
+  if (field_of(layout, kind).apart) {
+    field.base = field.base - data_bytes(layout, k) * 8;
+    return field;
+  }
   if (flat(panel, kind, 2 * k).base != field.base) field.base = field.base - size(panel, k);
   return field;
 }

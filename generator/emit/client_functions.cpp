@@ -155,7 +155,8 @@ std::string row_bytes_text(const Layout& layout) {
     return fmt::format("kai_roundup(k, {}){} + {}", layout.k_multiple, divided, once);
   }
   const std::string blocks =
-      fmt::format("k / bl * (bl{} + {})", divided, ratio(block_field_bytes(layout), layout.panel));
+      fmt::format("k / bl * (bl{} + {})", divided,
+                  ratio(block_field_bytes(layout) + apart_bytes(layout), layout.panel));
   return once == 0 ? blocks : fmt::format("{} + {}", blocks, once);
 }
 
@@ -168,7 +169,7 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       number("n_step", matmul.n_step),
       number("mr", kernel.lhs.panel),
       number("nr", kernel.rhs.panel),
-      number("kr", kernel.rhs.order.kr * matmul.sr),
+      number("kr", matmul.kr),
       number("sr", matmul.sr),
       is_unpacked(kernel.lhs) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
       packed_offset("rhs", "n_idx", kernel.rhs),

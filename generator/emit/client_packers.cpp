@@ -115,6 +115,11 @@ std::string pack_args(const std::string& rows, const std::string& operand,
       rows, source, operand);
 }
 
+/// What callers have those pack at a time, by their kr and sr.
+static std::string depth_text(const ClientPacker& packer) {
+  return packer.apart ? "kr" : "kr / sr";
+}
+
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {
   const std::string row = row_bytes_call(layout);
@@ -124,21 +129,29 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
   ClientFunction run = {"run", "void", with(with({"size_t m"}, depth), shape), ""};
   run.parameters = with(run.parameters, {"size_t m_idx_start", fmt::format("const {}* lhs", type),
                                          "size_t lhs_stride", "void* lhs_packed"});
-  // Of blocks the first row is told by its number alone.
-  const std::string source = blocks ? "(const char*)lhs + m_idx_start * lhs_stride" : "lhs";
+  // Of blocks the first row is told by its number alone; where their scales are apart, by none.
+  const std::string source =
+      blocks && !packer.apart ? "(const char*)lhs + m_idx_start * lhs_stride" : "lhs";
   run.body = check_blocks(layout) + client_check("sr != 0 && kr % sr == 0") +
              "  if (m == 0) return;\n" + pack_args("m", "lhs", source) +
              "  args.source_stride = lhs_stride;\n";
   if (blocks) run.body += "  args.block = bl;\n  args.scale_copies = 1;\n";
-  run.body +=
-      fmt::format("  args.packed_stride = mr * {};\n  const size_t depth = kr / sr;\n", row);
+  run.body += fmt::format("  args.packed_stride = mr * {};\n  const size_t depth = {};\n", row,
+                          depth_text(packer));
   std::string plain = fmt::format("tw_kai_pack_{}", packer.format->name);
   if (type == "void") plain += "_" + packer.source;
   if (packer.rounding == Rounding::even) plain += "_ties_even";
-  run.body += fmt::format(
-      "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, {},\n"
-      "                  {});\n",
-      has_code ? "find(mr, depth), find(1, depth)" : "NULL, NULL", plain);
+  if (packer.apart) {
+    run.body += fmt::format(
+        "  KAI_UNUSED(m_idx_start);\n"
+        "  tw_kai_pack_lhs_apart(&args, mr, depth, {}, {}_apart);\n",
+        has_code ? "find(1, depth)" : "NULL", plain);
+  } else {
+    run.body += fmt::format(
+        "  tw_kai_pack_lhs(&args, mr, depth, m_idx_start % mr, {},\n"
+        "                  {});\n",
+        has_code ? "find(mr, depth), find(1, depth)" : "NULL, NULL", plain);
+  }
   return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
           {"get_lhs_offset",
            "size_t",
@@ -184,21 +197,25 @@ std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, con
   run.parameters = with(run.parameters, {"size_t bl", "const uint8_t* rhs", "const float* bias",
                                          "void* rhs_packed", "size_t extra_bytes",
                                          fmt::format("const struct {}* params", packer.params)});
-  run.body = client_check("num_groups == 1") + client_check("extra_bytes == 0") +
-             client_check("bias == NULL") + client_check("rhs != NULL") +
-             client_check("rhs_packed != NULL") + client_check("params != NULL") +
-             client_check("params->lhs_zero_point == 1") +
-             client_check("params->rhs_zero_point == 8") + client_check("sr == 2") +
-             check_blocks(layout) +
-             "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(bias);\n  KAI_UNUSED(extra_bytes);\n"
-             "  KAI_UNUSED(params);\n  if (n == 0) return;\n" +
-             pack_args("n", "rhs", "rhs") +
-             "  args.source_stride = row_bytes(k, bl);\n"
-             "  args.block = bl;\n" +
-             fmt::format("  args.packed_stride = {};\n", stride) +
-             packer_call(fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n",
-                                     packer.format->name, packer.source),
-                         layout, has_code);
+  run.body =
+      client_check("num_groups == 1") + client_check("extra_bytes == 0") +
+      client_check("bias == NULL") + client_check("rhs != NULL") +
+      client_check("rhs_packed != NULL") + client_check("params != NULL") +
+      client_check("params->lhs_zero_point == 1") + client_check("params->rhs_zero_point == 8") +
+      client_check("sr == 2") + check_blocks(layout) +
+      "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(bias);\n  KAI_UNUSED(extra_bytes);\n"
+      "  KAI_UNUSED(params);\n  if (n == 0) return;\n" +
+      pack_args("n", "rhs", "rhs") +
+      "  args.source_stride = row_bytes(k, bl);\n"
+      "  args.block = bl;\n" +
+      fmt::format("  args.packed_stride = {};\n", stride) +
+      packer_call(packer.apart
+                      ? fmt::format("tw_kai_pack_{}_{}_apart(&args, nr, {});\n",
+                                    packer.format->name, packer.source, packer.sequential ? 1 : 0)
+                      : fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n", packer.format->name,
+                                    packer.source),
+                  layout, has_code);
+  if (packer.apart) run.body = client_check("kr == 4") + run.body;
   return {{"get_rhs_packed_stride", "size_t", with({"size_t k"}, block_shape),
            begin + client_return(stride)},
           {"get_rhs_offset",

@@ -39,7 +39,8 @@ void check_blocks(const Layout& layout) {
     const bool in_block = is_data || each.kind == FieldKind::scales ||
                           each.kind == FieldKind::zero_points || each.kind == FieldKind::minimums ||
                           each.kind == FieldKind::tops;
-    expect(layout, each.per_block == in_block && each.repeat == 1 && each.factor == 1,
+    const bool whole = each.factor == 1 || each.kind == FieldKind::scales;
+    expect(layout, each.per_block == in_block && each.repeat == 1 && whole,
            "columns have scales, zero points and minimums in each block, and sums and bias behind "
            "the blocks");
   }
@@ -51,7 +52,7 @@ void check_data(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
   const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 ||
                        field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
-                       layout.fields.back().kind == FieldKind::data;
+                       layout.fields.back().kind == FieldKind::data || has_fields_apart(layout);
   const int sums = sums_index(layout);
   const bool one_by_one = !layout.panel.is_fixed();
   // Groups of the lhs are copied, as few as there are.
@@ -59,7 +60,8 @@ void check_data(const Layout& layout) {
          "k must be padded to a multiple of 4 kr, that of the lhs and of panels as wide as vectors "
          "to one of kr");
   expect(layout, data >= 0 && (!rhs || no_sums || one_by_one || sums > data),
-         "a panel needs data, and on the rhs sums, minimums or tops behind it, or nothing");
+         "a panel needs data, and on the rhs sums, minimums, tops or scales apart behind it, or "
+         "nothing");
 }
 
 /// Floats have no more than the bias beside them.
@@ -99,9 +101,8 @@ void check_packable(const Layout& layout) {
            "columns and another bias f32");
     expect(layout, !rhs || each.repeat == 1, "rhs fields stand once");
     expect(layout, rhs || each.kind != FieldKind::bias, "an lhs has no bias");
-    expect(layout,
-           each.kind != FieldKind::scales || each.factor == 1 || (rhs && layout.edge == Edge::last),
-           "only the rhs, and one that ends in its last column again, keeps a part of its scales");
+    expect(layout, each.kind != FieldKind::scales || each.factor == 1 || rhs,
+           "only the rhs keeps a part of its scales");
     expect(layout, rhs || each.kind != FieldKind::sums || layout.edge == Edge::zeros,
            "an lhs with sums ends in zeros, which add nothing");
   }

@@ -123,6 +123,7 @@ std::string print_layout(const Layout& layout, size_t number) {
       "    .scale_copies = {},\n"
       "    .axes = {},\n"
       "    .type = {},\n"
+      "    .scales_apart = {},\n"
       "}};\n",
       number, id(layout), canonical(layout), layout.panel.fixed, layout.panel.vl + layout.panel.svl,
       layout.k_multiple, whole_block(layout), bits(layout.element), row_bytes(layout, false),
@@ -130,7 +131,8 @@ std::string print_layout(const Layout& layout, size_t number) {
       scales_macro(layout), layout.panel.svl != 0 ? 1 : 0, sums.factor, sums.base, sums.repeat,
       lhs_field(layout, FieldKind::scales).repeat,
       layout.side == Side::lhs ? "NULL" : fmt::format("&layout_{}_axes", number),
-      layout.element == ElementType::i16 ? "TW_TYPE_NONE" : type_name(layout.element));
+      layout.element == ElementType::i16 ? "TW_TYPE_NONE" : type_name(layout.element),
+      has_fields_apart(layout) ? 1 : 0);
 }
 
 std::string print_sources(AxisRows& axes) {

@@ -127,15 +127,25 @@ void clear_tile(const Step& s, Machine& m) {
   std::memset(s.to.at, 0, s.to.bytes);
 }
 
-void tile_row(const Step& s, Machine& m) {
-  m.require(Mode::accumulator_tiles);
-  const Storage& tile = s.arg[0];
-  check_vector(s.to.bytes, row_bytes(tile));
+/// Where the row that a scalar numbers begins.
+uint8_t* numbered_row(const Step& s, const Storage& tile) {
   const uint64_t row = scalar(s.arg[1]);
   if (row >= tile.rows) {
     throw Fault(fmt::format("row {} of a tile with {} rows", row, tile.rows));
   }
-  std::memcpy(s.to.at, tile.at + row * row_bytes(tile), row_bytes(tile));
+  return tile.at + row * row_bytes(tile);
+}
+
+void tile_row(const Step& s, Machine& m) {
+  m.require(Mode::accumulator_tiles);
+  check_vector(s.to.bytes, row_bytes(s.arg[0]));
+  std::memcpy(s.to.at, numbered_row(s, s.arg[0]), s.to.bytes);
+}
+
+void put_row(const Step& s, Machine& m) {
+  start_tile(s, m);
+  check_vector(s.arg[2].bytes, row_bytes(s.to));
+  std::memcpy(numbered_row(s, s.to), s.arg[2].at, s.arg[2].bytes);
 }
 
 /// One vector of products for each of four rows, as far apart as they can be.

@@ -176,6 +176,20 @@ Value Decoder::low_code(const Tile1& t, Value raw, int64_t vector, int i) const 
   return is_alone ? code : t.b.op(OpCode::and_, {code, mask_}, {}, name, Role::operand);
 }
 
+void TableDecoder::prepare(const Tile1& t) {
+  if (flips_) flip_ = splat32(t.b, 0x88888888U, "flip", Role::mask);
+}
+
+std::array<Value, 2> TableDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
+  if (flips_) raw = t.b.op(OpCode::xor_, {raw, flip_}, {}, "signed", Role::operand);
+  std::array<Value, 2> both{};
+  for (int64_t i = 0; i < 2; ++i) {
+    both[static_cast<size_t>(i)] =
+        t.b.op(OpCode::nibbles, {raw}, {.imm = i}, fmt::format("b_{}", vector + i), Role::operand);
+  }
+  return both;
+}
+
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
                       int bits) {
   const Value cursor = lhs[static_cast<size_t>(row / t.lhs.rows)];
@@ -267,12 +281,12 @@ Value half_scales(const Tile1& t, const Place& first) {
 
 /// f32 of rows' scales of f16, in all lanes each: those of a vector are loaded together.
 static std::vector<Value> splat_half_scales(const Tile1& t, const std::vector<Place>& rows) {
-  const auto lanes = static_cast<size_t>(t.lanes().fixed);
+  const auto lanes = static_cast<size_t>(t.lanes().is_fixed() ? t.lanes().fixed : 0);
   std::vector<Value> all;
   Value together = no_value;
   for (size_t r = 0; r < rows.size(); ++r) {
     const std::string name = fmt::format("scale_row_{}", r);
-    if (t.lhs.rows % t.lanes().fixed != 0) {
+    if (lanes == 0 || t.lhs.rows % t.lanes().fixed != 0) {
       const Value half =
           t.b.op(OpCode::load_dup, {rows[r].pointer},
                  {.bits = 16, .offset = rows[r].offset, .bytes = t.b.isa().vector_bytes.divided(2)},
@@ -340,7 +354,8 @@ Value real_of_sum(const Tile1& t, Value sum) {
 }
 
 bool has_high_nibbles(const Variant& v) {
-  return v.rhs.element == ElementType::i4 && v.rhs.order.pair == NibblePair::depth &&
+  const bool in_scales = field_of(v.rhs, FieldKind::scales).factor != 1;
+  return !in_scales && v.rhs.element == ElementType::i4 && v.rhs.order.pair == NibblePair::depth &&
          !v.rhs.order.low_unsigned;
 }
 

@@ -21,7 +21,7 @@
 namespace tw {
 
 bool is_behind_codes(const Layout& layout, FieldKind kind) {
-  return has_long_blocks(layout) &&
+  return has_long_blocks(layout) && !has_fields_apart(layout) &&
          field_index(layout, kind) > field_index(layout, FieldKind::data);
 }
 
@@ -34,7 +34,7 @@ Length block_field(const Layout& layout, FieldKind kind) {
 
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, FieldKind kind) {
   const ElementType type = field_of(*t.rhs.layout, kind).type;
-  const Value cursor = rhs[static_cast<size_t>(vector / t.rhs.rows)];
+  const Value cursor = field_cursors(*t.rhs.layout, rhs)[static_cast<size_t>(vector / t.rhs.rows)];
   const Length bytes = (t.b.isa().vector_bytes * bits(type)).divided(32);
   const Length at = block_field(*t.rhs.layout, kind) + bytes * (vector % t.rhs.rows);
   const std::string name = fmt::format("{}_{}",
@@ -50,6 +50,12 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   const Value wide = widened(t.b, packed, type, name, Role::operand);
   if (type != ElementType::i8) return wide;
   return t.b.op(OpCode::cvt_i32_f32, {wide}, {}, name, Role::operand);
+}
+
+std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> rhs, Value beyond) {
+  if (beyond == no_value) return rhs;
+  rhs[0] = t.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
+  return rhs;
 }
 
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind) {
@@ -96,7 +102,7 @@ Steps load_steps(const Tile1& t, const std::vector<Value>& rhs) {
 
 /// A row's value in the current block. Of fields behind the codes of long ones: from their end.
 Place in_block(const Tile1& t, const std::vector<Value>& lhs, int64_t row, FieldKind kind) {
-  Place at = lhs_row(t, lhs, row, kind);
+  Place at = lhs_row(t, field_cursors(*t.lhs.layout, lhs), row, kind);
   at.offset += block_field(*t.lhs.layout, kind);
   return at;
 }
@@ -222,7 +228,7 @@ class BlockAdder {
 
   /// All of k.
   std::vector<Value> add() {
-    KState state{code_pointers(t_, t_.lhs), code_pointers(t_, t_.rhs), {}};
+    KState state{block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs), {}};
     for (int64_t i = 0; i < t_.v.tile.m.fixed * t_.vectors(); ++i) {
       state.carried.push_back(
           t_.b.op(OpCode::zero, {}, {}, fmt::format("f_{}", i), Role::accumulator));
@@ -234,6 +240,11 @@ class BlockAdder {
   }
 
  private:
+  void step(const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& acc) {
+    multiplier_.step(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g, acc);
+  }
+
   /// Of constant length, which one iteration of the hot loop takes.
   KState short_blocks(Value count, const KState& state, const Steps& steps) {
     const int64_t groups = t_.v.rhs.block / multiplier_.group();
@@ -242,7 +253,7 @@ class BlockAdder {
                   [&](const auto& lhs, const auto& rhs, std::vector<Value> totals,
                       int64_t g) -> std::vector<Value> {
                     if (g == 0) acc = start_block(t_, multiplier_, lhs);
-                    multiplier_.step(t_, lhs, rhs, g, acc);
+                    step(lhs, rhs, g, acc);
                     if (g + 1 < groups) return totals;
                     return scaled({lhs, rhs, std::move(totals)}, lhs, acc, steps);
                   });
@@ -251,12 +262,12 @@ class BlockAdder {
   std::vector<Value> long_block(KState& block) {
     const bool from_end = is_behind_codes(t_.v.lhs, FieldKind::sums);
     const std::vector<Value> sums = from_end ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs;
-    const auto step = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
-      multiplier_.step(t_, lhs, rhs, g, acc);
+    const auto multiply = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
+      step(lhs, rhs, g, acc);
       return acc;
     };
     const std::vector<Value> acc =
-        k_of_block(t_, block, multiplier_.group(), start_block(t_, multiplier_, sums), step);
+        k_of_block(t_, block, multiplier_.group(), start_block(t_, multiplier_, sums), multiply);
     return scaled(block, from_end ? block.lhs : sums, acc, {});
   }
 
@@ -265,7 +276,7 @@ class BlockAdder {
     const int64_t blocks = t_.v.rhs.super_block / t_.v.rhs.block;
     return block_loop(t_, count_super_blocks(t_), state, [&](KState& block) {
       for (Value& cursor : block.rhs) cursor = t_.b.add(cursor, steps_bytes(t_.v.rhs));
-      const Steps steps = load_steps(t_, moved(block.rhs, steps_beyond_));
+      const Steps steps = load_steps(t_, moved_beyond(t_, block.rhs, steps_beyond_));
       KState end = short_blocks(t_.b.constant(blocks), block, steps);
       block.lhs = std::move(end.lhs);
       block.rhs = std::move(end.rhs);
@@ -275,15 +286,8 @@ class BlockAdder {
 
   std::vector<Value> scaled(KState at, const std::vector<Value>& sums,
                             const std::vector<Value>& acc, const Steps& steps) {
-    at.rhs = moved(std::move(at.rhs), beyond_);
+    at.rhs = moved_beyond(t_, std::move(at.rhs), beyond_);
     return add_block(t_, multiplier_, at, sums, acc, steps);
-  }
-
-  /// The cursor of a part of a panel, if it is one.
-  std::vector<Value> moved(std::vector<Value> rhs, Value beyond) const {
-    if (beyond == no_value) return rhs;
-    rhs[0] = t_.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
-    return rhs;
   }
 
   const Tile1& t_;

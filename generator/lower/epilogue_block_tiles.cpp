@@ -1,10 +1,12 @@
 // The epilogue of epilogue_block.cpp for sums in accumulator tiles. What blocks add up to is kept
-// in tiles as well, and grows by four rows at a time, which lie a quarter of the tile apart. Where
-// both sides have scales per block, an outer product multiplies them before the sums:
+// in tiles as well, and grows by four rows at a time, which lie a quarter of the tile apart; by one
+// where an ISA only moves rows. Where both sides have scales per block, they are multiplied before
+// the sums, of four rows by an outer product:
 //   f += float(sum a q) * (scale_a * scale_w)
 #include <fmt/format.h>
 
 #include <array>
+#include <functional>
 
 #include "lower/output.h"
 
@@ -22,35 +24,33 @@ class BlockTiles {
       : t_(t),
         b_(t.b),
         how_(make_outer(t.v)),
+        beyond_(beyond_codes(t, FieldKind::scales)),
         scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block) {}
 
   /// The blocks' totals, a tile for each vector of columns. A loop for each number of groups, of
   /// which one runs.
   std::vector<Value> multiply() {
     how_->prepare(t_);
-    if (scaled_rows_) all_ = b_.op(OpCode::pred_all, {}, {.bits = 32}, "all_rows", Role::mask);
-    for (int64_t i = 0; i < held_rows; ++i) rows_.push_back(row_number(i * groups_a_row));
-    KState state{code_pointers(t_, t_.lhs), code_pointers(t_, t_.rhs), {}};
+    const bool by_fours = b_.isa().has(OpCode::tile_fma4);
+    if (scaled_rows_ && by_fours) {
+      all_ = b_.op(OpCode::pred_all, {}, {.bits = 32}, "all_rows", Role::mask);
+    }
+    for (int64_t i = 0; by_fours && i < held_rows; ++i) {
+      rows_.push_back(row_number(i * groups_a_row));
+    }
+    KState state{block_cursors(t_, t_.lhs), block_cursors(t_, t_.rhs), {}};
     for (int64_t j = 0; j < t_.vectors(); ++j) state.carried.push_back(zero("f", j));
     const Value blocks = count_blocks(t_);
     const Value rows = b_.op(OpCode::length, {}, {.offset = b_.isa().tile_rows()});
+    if (!by_fours) {
+      existing_ = b_.op(OpCode::imin, {t_.m_left, rows}, {}, "rows");
+      return add_blocks(blocks, state, [&](KState& block) { add_block_by_rows(block); }).carried;
+    }
     for (const int64_t groups : tile_groups) {
       groups_ = groups;
       const Value others = b_.op(OpCode::isub, {rows, b_.constant(groups * 4)});
       const Value count = b_.op(OpCode::if_null, {others, blocks, b_.constant(0)}, {}, "blocks");
-      if (has_long_blocks(t_.v.rhs)) {
-        state = block_loop(t_, count, state, [&](KState& block) {
-          add_block(block);
-          return block.carried;
-        });
-        continue;
-      }
-      state = k_loop(t_, {count, t_.v.rhs.block, 1, true}, state,
-                     [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
-                       KState block{lhs, rhs, std::move(totals)};
-                       add_block(block);
-                       return block.carried;
-                     });
+      state = add_blocks(count, state, [&](KState& block) { add_block(block); });
     }
     return state.carried;
   }
@@ -58,6 +58,21 @@ class BlockTiles {
  private:
   static constexpr int64_t groups_a_row = 2;  ///< an instruction reaches the next group as well
   static constexpr int64_t held_rows = 2;     ///< row numbers that have registers of their own
+
+  KState add_blocks(Value count, const KState& state, const std::function<void(KState&)>& add_one) {
+    if (has_long_blocks(t_.v.rhs)) {
+      return block_loop(t_, count, state, [&](KState& block) {
+        add_one(block);
+        return block.carried;
+      });
+    }
+    return k_loop(t_, {count, t_.v.rhs.block, 1, true}, state,
+                  [&](const auto& lhs, const auto& rhs, std::vector<Value> totals, int64_t) {
+                    KState block{lhs, rhs, std::move(totals)};
+                    add_one(block);
+                    return block.carried;
+                  });
+  }
 
   Value zero(const char* name, int64_t vector) {
     return b_.op(OpCode::tile_zero, {}, {}, fmt::format("{}_{}", name, vector), Role::accumulator);
@@ -84,7 +99,7 @@ class BlockTiles {
 
   Four reals(Value tile, int64_t group) {
     Four vectors = read(tile, group);
-    for (Value& v : vectors) v = b_.op(OpCode::cvt_i32_f32, {v}, {}, "real", Role::operand);
+    for (Value& v : vectors) v = real_of_sum(t_, v);
     return vectors;
   }
 
@@ -101,7 +116,8 @@ class BlockTiles {
     return sums(block, {zero("sum", vector)},
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> one, int64_t g) {
                   all[at] = one[0];
-                  how_->step_vector(t_, lhs, rhs, g, vector, all);
+                  how_->step_vector(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g,
+                                    vector, all);
                   return std::vector<Value>{all[at]};
                 })
         .front();
@@ -111,7 +127,7 @@ class BlockTiles {
   std::vector<Value> all_sums(KState& block) {
     return sums(block, how_->start(t_, {}),
                 [&](const auto& lhs, const auto& rhs, std::vector<Value> all, int64_t g) {
-                  how_->step(t_, lhs, rhs, g, all);
+                  how_->step(t_, code_cursors(t_.v.lhs, lhs), code_cursors(t_.v.rhs, rhs), g, all);
                   return all;
                 });
   }
@@ -144,10 +160,15 @@ class BlockTiles {
     }
   }
 
+  Place scales_of_rows(const std::vector<Value>& lhs) {
+    return {field_cursors(t_.v.lhs, lhs).front(), block_field(t_.v.lhs, FieldKind::scales)};
+  }
+
   Value row_scales(const std::vector<Value>& lhs) {
     if (!scaled_rows_) return no_value;
-    return b_.op(OpCode::load, {lhs.front()},
-                 {.offset = block_field(*t_.lhs.layout, FieldKind::scales)}, "scale_rows",
+    const Place first = scales_of_rows(lhs);
+    if (has_half_scales(t_)) return half_scales(t_, first);
+    return b_.op(OpCode::load, {first.pointer}, {.offset = first.offset}, "scale_rows",
                  Role::operand);
   }
 
@@ -169,17 +190,61 @@ class BlockTiles {
       }
       const Value sum = at_once ? sums[static_cast<size_t>(j)] : sum_of(block, j);
       if (at_end && j == 0) row_scale = row_scales(block.lhs);
-      const Value scale = column_scale(t_, block.rhs, j);
+      const Value scale = column_scale(t_, moved_beyond(t_, block.rhs, beyond_), j);
       scaled_rows_ ? add_both(sum, row_scale, scale, at_once, total)
                    : add_columns(sum, scale, total);
     }
   }
 
+  /// The same, row by row of those that exist.
+  void add_block_by_rows(KState& block) {
+    const std::vector<Value> sums = all_sums(block);
+    std::vector<Value> scales;
+    for (int64_t j = 0; j < t_.vectors(); ++j) {
+      scales.push_back(column_scale(t_, moved_beyond(t_, block.rhs, beyond_), j));
+    }
+    std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "row")};
+    if (scaled_rows_) {
+      const Place first = scales_of_rows(block.lhs);
+      inits.push_back(b_.add(first.pointer, first.offset, "scale_rows"));
+    }
+    const size_t others = inits.size();
+    inits.insert(inits.end(), block.carried.begin(), block.carried.end());
+    const std::vector<Value> done = b_.loop("row", existing_, inits, [&](const auto& now) {
+      std::vector<Value> next = {b_.add(now[0], 1, "row")};
+      if (scaled_rows_) next.push_back(b_.add(now[1], has_half_scales(t_) ? 2 : 4, "scale_rows"));
+      const Value by = scaled_rows_ ? row_scale(now[1]) : no_value;
+      for (size_t j = 0; j < sums.size(); ++j) {
+        Value scale = scales[j];
+        if (scaled_rows_) scale = b_.op(OpCode::fmul, {by, scale}, {}, "scale", Role::operand);
+        const Value sum = b_.op(OpCode::tile_row, {sums[j], now[0]}, {}, "sum", Role::operand);
+        const Value real = real_of_sum(t_, sum);
+        const Value total = now[others + j];
+        const Value old = b_.op(OpCode::tile_row, {total, now[0]}, {}, "f", Role::accumulator);
+        const Value more = b_.op(OpCode::fma, {real, scale, old}, {}, "f", Role::accumulator);
+        next.push_back(b_.op(OpCode::tile_put, {total, now[0], more}, {}, "f", Role::accumulator));
+      }
+      return next;
+    });
+    block.carried.assign(done.begin() + static_cast<std::ptrdiff_t>(others), done.end());
+  }
+
+  /// That of the row which is there, in all lanes.
+  Value row_scale(Value at) {
+    if (!has_half_scales(t_)) return load_dup32(t_, {at, 0}, "scale_row");
+    const Length bytes = b_.isa().vector_bytes.divided(2);
+    const Value half =
+        b_.op(OpCode::load_dup, {at}, {.bits = 16, .bytes = bytes}, "scale_row", Role::operand);
+    return b_.op(OpCode::cvt_f16_f32, {half}, {}, "scale_row", Role::operand);
+  }
+
   const Tile1& t_;
   Builder& b_;
   std::unique_ptr<TileMultiplier> how_;
+  Value beyond_;
   bool scaled_rows_;  ///< of every block
   int64_t groups_ = 0;
+  Value existing_ = no_value;  ///< rows
   Value all_ = no_value;
   std::vector<Value> rows_;
 };

@@ -85,8 +85,27 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
   return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};
 }
 
+std::vector<Value> block_cursors(const Tile1& t, const Panels1D& side) {
+  std::vector<Value> all = code_pointers(t, side);
+  if (!has_fields_apart(*side.layout)) return all;
+  const std::vector<Value> fields = field_pointers(t, side, side.layout->fields.back().kind);
+  all.insert(all.end(), fields.begin(), fields.end());
+  return all;
+}
+
+std::vector<Value> code_cursors(const Layout& layout, std::vector<Value> cursors) {
+  if (has_fields_apart(layout)) cursors.resize(cursors.size() / 2);
+  return cursors;
+}
+
+std::vector<Value> field_cursors(const Layout& layout, std::vector<Value> cursors) {
+  if (!has_fields_apart(layout)) return cursors;
+  return {cursors.begin() + static_cast<std::ptrdiff_t>(cursors.size() / 2), cursors.end()};
+}
+
 Value beyond_codes(const Tile1& t, FieldKind kind) {
   const Layout& layout = *t.rhs.layout;
+  if (has_fields_apart(layout)) return no_value;
   const int64_t beyond = row_bytes(layout, kind) - code_pitch(layout);
   if (t.rhs.sub == no_value || beyond == 0) return no_value;
   return t.b.op(OpCode::imul, {t.rhs.sub, t.b.constant(beyond)}, {}, "beyond", Role::address);

@@ -64,9 +64,20 @@ class LinePrefetcher {
   std::vector<Value> ahead_;
 };
 
-std::vector<Value> moved(Builder& b, std::vector<Value> cursors, Length bytes) {
-  for (Value& cursor : cursors) cursor = b.add(cursor, bytes);
+/// `fields`: what those of fields that stand apart are moved by.
+std::vector<Value> moved(Builder& b, const Layout& layout, std::vector<Value> cursors, Length bytes,
+                         Length fields = 0) {
+  const size_t codes = code_cursors(layout, cursors).size();
+  for (size_t i = 0; i < cursors.size(); ++i) {
+    cursors[i] = b.add(cursors[i], i < codes ? bytes : fields);
+  }
   return cursors;
+}
+
+/// Bytes of fields apart that so many values of k have; of long blocks those stay until one ends.
+Length fields_of_whole_blocks(const Layout& layout, int64_t k) {
+  if (layout.block == 0 || has_long_blocks(layout)) return 0;
+  return apart_bytes(layout) * (k / layout.block);
 }
 
 using Lists = std::array<std::vector<Value>, 4>;
@@ -104,8 +115,11 @@ KState k_loop(const Tile1& t, const KLoop& loop, const KState& start, const KBod
     }
     const bool by_k = loop.rhs_bytes == Length{};
     const Length rhs_bytes = by_k ? step_bytes(*t.rhs.layout, loop.k) : loop.rhs_bytes;
-    return joined({moved(t.b, lhs, step_bytes(*t.lhs.layout, loop.k)), moved(t.b, rhs, rhs_bytes),
-                   prefetcher.next(ahead), carried});
+    return joined(
+        {moved(t.b, *t.lhs.layout, lhs, step_bytes(*t.lhs.layout, loop.k),
+               fields_of_whole_blocks(*t.lhs.layout, loop.k)),
+         moved(t.b, *t.rhs.layout, rhs, rhs_bytes, fields_of_whole_blocks(*t.rhs.layout, loop.k)),
+         prefetcher.next(ahead), carried});
   };
   const int64_t macs = t.v.tile.m.at({}) * t.v.tile.n.at({}) * loop.k;
   auto [lhs, rhs, ahead, carried] =
@@ -121,7 +135,8 @@ KState block_loop(const Tile1& t, Value count, const KState& start, const BlockB
   const Lists inits = {start.lhs, start.rhs, ahead, start.carried};
   const auto beside = [&](const std::vector<Value>& cursors, const Layout& layout) {
     if (!has_long_blocks(layout)) return cursors;
-    return moved(t.b, cursors, block_field_bytes(layout) - codes_in_block(layout));
+    return moved(t.b, layout, cursors, block_field_bytes(layout) - codes_in_block(layout),
+                 apart_bytes(layout));
   };
   const auto write = [&](const std::vector<Value>& params) {
     auto [lhs, rhs, far, carried] = split(params, inits);
@@ -148,7 +163,7 @@ std::vector<Value> k_of_block(const Tile1& t, KState& block, int64_t group,
   const int shift = std::countr_zero(static_cast<uint64_t>(k));
   const Value steps = t.b.op(OpCode::ishr, {t.b.arg(ArgField::block)}, {.imm = shift}, "steps");
   const auto codes = [&](const std::vector<Value>& cursors, const Layout& layout) {
-    return layout.block == 0 ? cursors : moved(t.b, cursors, codes_in_block(layout));
+    return layout.block == 0 ? cursors : moved(t.b, layout, cursors, codes_in_block(layout));
   };
   const KState start{codes(block.lhs, *t.lhs.layout), codes(block.rhs, *t.rhs.layout), carried};
   KState end = k_loop(t, {steps, k, k / group, true}, start, body);

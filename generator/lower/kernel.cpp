@@ -85,7 +85,9 @@ void check_tile(const Variant& v) {
     throw std::invalid_argument(fmt::format("tile m {} does not fit tile: one lhs panel, {}, does",
                                             to_string(v.tile.m), to_string(v.lhs.panel)));
   }
-  if (outer && (v.tile.m != v.lhs.panel || v.tile.n != v.rhs.panel)) {
+  // With blocks the tiles of what they add up to leave room for a part of a panel.
+  const bool part = v.rhs.block != 0 && ratio(v.rhs.panel, v.tile.n) > 1;
+  if (outer && (v.tile.m != v.lhs.panel || (v.tile.n != v.rhs.panel && !part))) {
     throw std::invalid_argument(fmt::format(
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
         to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));

@@ -1,7 +1,7 @@
 // Technique `outer`: an accumulator tile takes the products of a vector of rows with a vector of
 // columns, as many values of k at a time as 32 bits hold. Floats and bytes are what they are;
-// nibbles come signed out of a table, or are multiplied as raw bytes like in ColumnDot (dot.cpp),
-// one tile with the raw byte and one with the low nibble.
+// nibbles come signed out of a table, or as high nibbles of bytes, or are multiplied as raw bytes
+// like in ColumnDot (dot.cpp), one tile with the raw byte and one with the low nibble.
 #include <fmt/format.h>
 
 #include "lower/output.h"
@@ -23,12 +23,16 @@ class Outer : public TileMultiplier {
         vectors_(ratio(v.tile.n, v.isa->tile_columns())),
         bits_(bits(v.lhs.element)),
         product_(contract_of(v).code()),
-        pair_(v.rhs.order.pair) {}
+        pair_(v.rhs.order.pair),
+        decoder_(v),
+        table_decoder_(v) {}
 
-  [[nodiscard]] int64_t group() const override { return 32 / bits_; }
+  [[nodiscard]] int64_t group() const override { return operands() * 32 / bits_; }
 
   void prepare(const Tile1& t) override {
     all_ = t.b.op(OpCode::pred_all, {}, {.bits = bits_}, "all", Role::mask);
+    if (operands() > 1) decoder_.prepare(t);
+    if (pair_ == NibblePair::next) table_decoder_.prepare(t);
     if (is_raw()) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
   }
 
@@ -44,6 +48,10 @@ class Outer : public TileMultiplier {
 
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
+    if (operands() > 1) {
+      multiply_depths(t, lhs, rhs, g, {0, vectors_}, tiles);
+      return;
+    }
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
     for (int64_t j = 0; j < vectors_; j += 2) {
@@ -57,6 +65,7 @@ class Outer : public TileMultiplier {
 
   void step_vector(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
                    int64_t g, int64_t vector, std::vector<Value>& tiles) override {
+    if (operands() > 1) return multiply_depths(t, lhs, rhs, g, {vector, vector + 1}, tiles);
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
     const Value b = pair_ == NibblePair::none ? load_vector(t, rhs, vector, k)
@@ -82,6 +91,36 @@ class Outer : public TileMultiplier {
  private:
   /// Bytes of two columns' nibbles, not codes one after the other.
   [[nodiscard]] bool is_raw() const { return pair_ == NibblePair::column; }
+
+  /// Of a byte, for one column: so many values of k.
+  [[nodiscard]] int64_t operands() const {
+    return pair_ == NibblePair::depth ? decoder_.operands() : 1;
+  }
+
+  /// Vectors of columns from `begin` on.
+  struct Range {
+    int64_t begin, end;
+  };
+
+  /// The low codes of all before the higher ones: a tile's next turn is far off.
+  void multiply_depths(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                       int64_t g, Range vectors, std::vector<Value>& tiles) const {
+    const Layout& layout = *t.rhs.layout;
+    const int64_t k = first_k(layout, g);
+    std::vector<std::vector<Value>> codes;  // [vector][operand]
+    for (int64_t j = vectors.begin; j < vectors.end; ++j) {
+      codes.push_back(decoder_.load(t, rhs, j, k, vectors_));
+    }
+    for (int64_t i = 0; i < operands(); ++i) {
+      const std::vector<Value> a = load_rows(t, lhs, k + i * layout.order.distance);
+      for (int64_t j = vectors.begin; j < vectors.end; ++j) {
+        const Value b = codes[static_cast<size_t>(j - vectors.begin)][static_cast<size_t>(i)];
+        for (int64_t block = 0; block < blocks_; ++block) {
+          multiply(t, a[static_cast<size_t>(block)], b, block, j, tiles);
+        }
+      }
+    }
+  }
 
   [[nodiscard]] std::vector<Value> load_rows(const Tile1& t, const std::vector<Value>& lhs,
                                              int64_t k) const {
@@ -117,13 +156,8 @@ class Outer : public TileMultiplier {
           t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
       return columns;
     }
-    const auto nibbles = [&](int64_t which) {
-      return t.b.op(OpCode::nibbles, {raw}, {.imm = which}, fmt::format("b_{}", vector + which),
-                    Role::operand);
-    };
-    columns.even = nibbles(0);
-    columns.odd = nibbles(1);
-    return columns;
+    const auto [even, odd] = table_decoder_(t, raw, vector);
+    return {even, odd};
   }
 
   void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,
@@ -145,6 +179,8 @@ class Outer : public TileMultiplier {
   int bits_;         ///< of an element of the operands
   OpCode product_;
   NibblePair pair_;
+  Decoder decoder_;
+  TableDecoder table_decoder_;
   Value mask_ = no_value;
   Value all_ = no_value;
 };

@@ -60,10 +60,12 @@ class BlocksPacker {
   }
 
   void pack(const Panel& panel) const {
-    const Value behind = plus(b_, {panel.to, product(b_, {blocks_, block_bytes_})}, "behind");
+    Value behind = plus(b_, {panel.to, product(b_, {blocks_, block_bytes_})}, "behind");
+    const Value apart = is_apart() ? behind : no_value;
+    if (is_apart()) behind = plus(b_, {behind, product(b_, {blocks_, apart_bytes_})}, "behind");
     if (!is_one_row(layout_)) clear(panel, behind);
     for_rows(b_, panel, panel.rows, false, [&](Value r, Value floats) {
-      pack_row(r, floats, panel.to);
+      pack_row(r, floats, panel.to, apart);
       write_row_fields(r, behind);
     });
   }
@@ -82,6 +84,7 @@ class BlocksPacker {
   };
 
  private:
+  [[nodiscard]] bool is_apart() const { return has_fields_apart(layout_); }
   [[nodiscard]] bool has_sums() const { return field_index(layout_, FieldKind::sums) >= 0; }
   /// One each, of f16.
   [[nodiscard]] bool has_half_scales() const {
@@ -102,6 +105,10 @@ class BlocksPacker {
       (data ? data_ : sums ? sums_ : scales_) = at;
       const Value values = data ? block_.value : sums ? sum_copies_.value : scale_copies_.value;
       const Value each = times(b_, values, data ? code_bytes(layout_) : bits(field.type) / 8);
+      if (field.apart) {
+        apart_bytes_ = product(b_, {each, panel_});
+        continue;
+      }
       at = plus(b_, {at, product(b_, {each, panel_})}, "behind_" + std::string(name(field.kind)));
     }
     block_bytes_ = at;
@@ -117,19 +124,24 @@ class BlocksPacker {
     });
   }
 
-  void pack_row(Value r, Value floats, Value to) const {
+  /// `apart`: where the scales of all blocks are, if they stand apart.
+  void pack_row(Value r, Value floats, Value to, Value apart) const {
     if (by_rows_) {
       const Value k = b_.arg(ArgField::pack_k);
       quantize_row(b_, {floats, from_}, k, tail_, how_);
-      put_blocks(r, floats, to, blocks_);
+      put_blocks(r, floats, to, no_value, blocks_);
       return;
     }
-    const std::vector<Value> inits = {floats, to, blocks_};
+    std::vector<Value> inits = {floats, to, blocks_};
+    if (is_apart()) inits.push_back(apart);
     b_.stepped_loop("blocks", blocks_, at_once, inits, [&](const std::vector<Value>& now) {
       const Value count = smaller(b_, {now[2], b_.constant(at_once)}, "count");
       find_parameters(now[0], count);
-      const std::vector<Value> next = put_blocks(r, now[0], now[1], count);
-      return std::vector<Value>{next[0], next[1], less(b_, {now[2], b_.constant(at_once)})};
+      const std::vector<Value> done =
+          put_blocks(r, now[0], now[1], is_apart() ? now[3] : no_value, count);
+      std::vector<Value> next = {done[0], done[1], less(b_, {now[2], b_.constant(at_once)})};
+      if (is_apart()) next.push_back(done[3]);
+      return next;
     });
   }
 
@@ -178,16 +190,19 @@ class BlocksPacker {
   }
 
   /// Row r of `count` blocks: codes, and what stands beside them. Returns where floats and blocks
-  /// go on.
-  std::vector<Value> put_blocks(Value r, Value floats, Value to, Value count) const {
-    const std::vector<Value> inits = {floats, to, how_.first};
+  /// go on, and behind the parameters, which are third, what stands apart.
+  std::vector<Value> put_blocks(Value r, Value floats, Value to, Value apart, Value count) const {
+    std::vector<Value> inits = {floats, to, how_.first};
+    if (is_apart()) inits.push_back(apart);
     return b_.loop("block", count, inits, [&](const std::vector<Value>& now) {
       const Parameters how{now[2], how_.apart};
       const std::vector<Value> done = put_codes_of(r, now[0], plus(b_, {now[1], data_}), how);
       if (has_sums()) put_sum(copy_of(plus(b_, {now[1], sums_}), r, sum_copies_), done[1]);
-      if (!by_rows_) put_scale(plus(b_, {now[1], scales_}), r, how);
-      return std::vector<Value>{done[0], plus(b_, {now[1], block_bytes_}, "to"),
-                                b_.add(now[2], by_rows_ ? 0 : 4, "how")};
+      if (!by_rows_) put_scale(is_apart() ? now[3] : plus(b_, {now[1], scales_}), r, how);
+      std::vector<Value> next = {done[0], plus(b_, {now[1], block_bytes_}, "to"),
+                                 b_.add(now[2], by_rows_ ? 0 : 4, "how")};
+      if (is_apart()) next.push_back(plus(b_, {now[3], apart_bytes_}, "apart"));
+      return next;
     });
   }
 
@@ -290,6 +305,7 @@ class BlocksPacker {
   Parameters how_{no_value, 0};
   Value codes_, tail_, largest_, lanes_, panel_, blocks_;
   Value data_ = no_value, sums_ = no_value, scales_ = no_value, block_bytes_ = no_value;
+  Value apart_bytes_ = no_value;
   Value factor_ = no_value, base_ = no_value;
 };
 

@@ -1,6 +1,7 @@
 // Packers of any source and layout, value by value: each goes where both say that it is. For
 // machines whose instructions do not move lanes, and for panels as wide as vectors.
 #include <algorithm>
+#include <bit>
 
 #include "lower/pack_place.h"
 #include "lower/pack_rhs.h"
@@ -74,7 +75,7 @@ class PlainPacker {
       if (layout_.block != 0) {
         to = block(places, first_k, FieldKind::data);
         const Value scales = block(places, first_k, FieldKind::scales);
-        const Value bytes = given_.length(block_field_bytes(layout_));
+        const Value bytes = given_.length(block_field_bytes(layout_) + apart_bytes(layout_));
         b_.op(OpCode::fill_bytes, {scales, b_.constant(0), bytes});
       } else {
         to = plus(b_, {to, codes_bytes(b_, layout_, first_k)});
@@ -105,6 +106,11 @@ class PlainPacker {
     if (is_super()) {
       const Value bytes = b_.constant(super_block_bytes(layout_).fixed);
       return plus(b_, {places.codes, product(b_, {blocks_in(first_k), bytes})});
+    }
+    if (has_fields_apart(layout_) && kind != FieldKind::data) {
+      const Value behind = plus(b_, {places.codes, codes_bytes(b_, layout_, padded_)}, "behind");
+      return plus(b_,
+                  {behind, product(b_, {blocks_in(first_k), given_.length(apart_bytes(layout_))})});
     }
     const Value fields =
         product(b_, {blocks_in(first_k), given_.length(block_field_bytes(layout_))});
@@ -373,7 +379,7 @@ class PlainPacker {
     }
     const Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
     const Value kept_at = plus(b_, {scales, times(b_, row, bytes)});
-    b_.op(OpCode::store, {kept_at, kept});
+    b_.op(OpCode::store, {kept_at, part_of(kept)});
     if (field_index(layout_, FieldKind::zero_points) >= 0) {
       keep_zero_point(plus(b_, {kept_at, given_.length(layout_.panel * bytes)}), first_k, column);
     }
@@ -387,6 +393,16 @@ class PlainPacker {
     const Value codes = b_.op(OpCode::cvt_i32_f32, {b_.op(OpCode::dup, {sum}, {.bits = 32})});
     const Value old = b_.op(OpCode::load, {at}, {}, "old");
     b_.op(OpCode::store, {at, b_.op(OpCode::fma, {codes, real, old}, {}, "total")});
+  }
+
+  /// What the layout keeps of a scale.
+  [[nodiscard]] Value part_of(Value scale) const {
+    const Field& field = field_of(layout_, FieldKind::scales);
+    if (field.factor == 1) return scale;
+    const auto part = std::bit_cast<uint32_t>(1.0F / static_cast<float>(field.factor));
+    const Value real =
+        b_.op(OpCode::fmul, {widened(b_, scale, field.type), splat32(b_, part, "part")});
+    return rounded(real, field.type, below_half(field.type));
   }
 
   /// Behind the scales, of their type; without an array of them, 0.

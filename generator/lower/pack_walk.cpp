@@ -144,10 +144,19 @@ void divide(Builder& b, const Layout& layout, const Field& field, Value at) {
   const auto part = std::bit_cast<uint32_t>(1.0F / static_cast<float>(field.factor));
   const Value factor = splat32(b, part, "part");
   const int64_t bytes = b.isa().vector_bytes.fixed;
-  for (int64_t i = 0; i < layout.panel.fixed * 4; i += bytes) {
-    const Value value = b.op(OpCode::load, {at}, {.offset = i});
-    b.op(OpCode::store, {at, b.op(OpCode::fmul, {value, factor})}, {.offset = i});
+  const auto divide_vector = [&](Value first, int64_t offset) {
+    const Value value = b.op(OpCode::load, {first}, {.offset = offset});
+    b.op(OpCode::store, {first, b.op(OpCode::fmul, {value, factor})}, {.offset = offset});
+  };
+  if (!layout.panel.is_fixed()) {
+    const Value count = over(b, field_bytes(b, layout, field), bytes, "vectors");
+    b.loop("divide", count, {at}, [&](const std::vector<Value>& now) {
+      divide_vector(now[0], 0);
+      return std::vector<Value>{b.add(now[0], bytes)};
+    });
+    return;
   }
+  for (int64_t i = 0; i < layout.panel.fixed * 4; i += bytes) divide_vector(at, i);
 }
 
 /// The caller's array of such a field.

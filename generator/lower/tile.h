@@ -80,6 +80,11 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
 /// panel is further away than its codes from where the whole panel's are, in bytes; no_value:
 /// nothing.
 Value beyond_codes(const Tile1& t, FieldKind kind);
+/// Where blocks begin: cursors of codes, and behind as many of those fields that stand apart ...
+std::vector<Value> block_cursors(const Tile1& t, const Panels1D& side);
+/// ... of which these are those of codes, and those of what has a value in every block.
+std::vector<Value> code_cursors(const Layout& layout, std::vector<Value> cursors);
+std::vector<Value> field_cursors(const Layout& layout, std::vector<Value> cursors);
 /// Values of k in a panel. The other side may pad to more, or to fewer.
 Value padded_k(const Tile1& t, const Layout& layout);
 /// Of so many values of k of one panel.
@@ -161,6 +166,19 @@ class Decoder {
   int offset_;  ///< of a table's values, where they are multiplied as unsigned bytes
   Value mask_ = no_value, top_mask_ = no_value;
   std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
+};
+/// Two vectors of bytes of one of nibbles that are neighbors in k, NibblePair::next: for as many
+/// columns each.
+class TableDecoder {
+ public:
+  explicit TableDecoder(const Variant& v) : flips_(v.rhs.order.low_unsigned) {}
+  /// As Decoder::prepare().
+  void prepare(const Tile1& t);
+  [[nodiscard]] std::array<Value, 2> operator()(const Tile1& t, Value raw, int64_t vector) const;
+
+ private:
+  bool flips_;  ///< the table is one of signed nibbles
+  Value flip_ = no_value;
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
@@ -293,6 +311,8 @@ Length block_field(const Layout& layout, FieldKind kind);
 /// the end of long ones), moved by beyond_codes().
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                    FieldKind kind = FieldKind::scales);
+/// Such cursors moved by what beyond_codes() gives; none: as they are.
+std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> rhs, Value beyond);
 /// Likewise of all the tile's columns.
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind);
 /// Whether a field of long blocks stands behind their codes.

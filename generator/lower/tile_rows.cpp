@@ -25,6 +25,7 @@ class TileRows {
       fields_.emplace_back(kind, field_pointers(t, t.lhs, kind).front());
     }
     predicates_ = column_predicates(t);
+    if (!has_field(t.rhs, FieldKind::bias)) return;
     const std::vector<Place> places = bias_places(t, field_pointers(t, t.rhs, FieldKind::bias));
     for (size_t j = 0; j < places.size(); ++j) {
       bias_.push_back(load_bias(t, places[j], predicates_[j]));
@@ -89,7 +90,7 @@ class TileRows {
       Value sum = sum_of_(block, j, row, negated);
       if (zero != no_value) sum = add_zero_point(t_, sum, column_sums_[column], zero, "sum");
       if (!scales_.empty()) by.column = scales_[column];
-      sum = output_->scaled(sum, by, bias_[column]);
+      sum = output_->scaled(sum, by, bias_.empty() ? no_value : bias_[column]);
       if (t_.v.family.accumulate) {
         sum = output_->add(sum, output_->load(predicates_[column], at[1], j));
       }

@@ -247,7 +247,7 @@ Part axes(const Layout& layout) {
   for (const Field& field : layout.fields) {
     const bool is_data = field.kind == FieldKind::data;
     const bool in_block = layout.block != 0 && (is_data || field.per_block);
-    if (!in_block) end_blocks();
+    if (!in_block || field.apart) end_blocks();
     std::vector<Part::Member>& members = in_block              ? blocks.members
                                          : is_step(field.kind) ? super_block.members
                                                                : panel.members;

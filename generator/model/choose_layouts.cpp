@@ -245,12 +245,15 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
         fmt::format("layout kleidiai is not known for scales of {}: those of blocks are {}",
                     name(*wanted.scales), name(its_scales)));
   }
-  if (lhs.scales == Granularity::block && block != shortest_block) {
+  const bool wide = isa.file_of(Kind::tile) != nullptr;  // panels, as vectors
+  if (lhs.scales == Granularity::block && block != shortest_block && !wide) {
     throw std::invalid_argument(
         fmt::format("layout kleidiai is not known for {} in blocks of {}: they are of {}", lhs.name,
                     block, shortest_block));
   }
-  const bool splats_scales = isa.has(OpCode::dup_lane, 32) && isa.has(OpCode::cvt_f16_f32);
+  const bool splats_halves = isa.has(OpCode::load_dup, 16, isa.vector_bytes.divided(2));
+  const bool splats_scales =
+      (isa.has(OpCode::dup_lane, 32) || splats_halves) && isa.has(OpCode::cvt_f16_f32);
   if (lhs.scales == Granularity::block && !splats_scales) {
     throw NoInstruction(
         fmt::format("layout kleidiai is not possible for {} on {}: it has no instruction that "
@@ -350,16 +353,19 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   const int block = wanted.block != 0 ? wanted.block : rhs.block;
   check_block(rhs, block, wanted.scales.value_or(rhs.scale_type));
   check_bytes_of_scales(rhs, isa);
-  if (technique == Technique::outer && block != 0 && !isa.has(OpCode::tile_fma4)) {
-    throw NoInstruction(
-        fmt::format("outer is not possible with blocks on {}, which has no instruction that adds "
-                    "products to rows of tiles: dot and mmla are",
-                    isa.name));
-  }
   const bool own = wanted.style == LayoutStyle::own;
   const OperandContract& contract =
       own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
           : kleidiai_contract(lhs, rhs, technique, isa, block, wanted);
+  // Where rows are moved, each tile has whole sums: not those of raw bytes.
+  const bool adds_rows = isa.has(OpCode::tile_fma4) ||
+                         (isa.has(OpCode::tile_put) && contract.pair != NibblePair::column);
+  if (technique == Technique::outer && block != 0 && !adds_rows) {
+    throw NoInstruction(
+        fmt::format("outer is not possible with blocks of {} on {}, which has no instruction that "
+                    "adds products to rows of tiles: dot and mmla are",
+                    rhs.name, isa.name));
+  }
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
   if (block != 0 && takes_sums && technique == Technique::outer) {
     throw std::invalid_argument(
@@ -381,8 +387,16 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool in_tiles =
       contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
-  if (!own && (!in_tiles || !lhs.quantized_on_the_fly)) {
-    return kleidiai_layouts(lhs, rhs, panels, block);
+  const bool stand_apart = lhs.scales == Granularity::block && !panels.rhs.is_fixed();
+  const bool as_ours =
+      contract.pair == NibblePair::next || (in_tiles && contract.pair == NibblePair::none);
+  if (!own && (!as_ours || !lhs.quantized_on_the_fly)) {
+    LayoutPair layouts = kleidiai_layouts(lhs, rhs, panels, block);
+    // Of panels as wide as vectors what stands where there is nothing is ours.
+    if (!panels.lhs.is_fixed()) layouts.lhs.edge = Edge::zeros;
+    if (!panels.rhs.is_fixed()) layouts.rhs.edge = Edge::zeros;
+    if (stand_apart) set_scales_apart(layouts);
+    return layouts;
   }
   if (is_float(lhs)) {
     Panels of_lhs = panels;
@@ -395,9 +409,11 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                         rhs_layout(lhs, rhs, contract, panels, block)};
   if (contract.contraction == Contraction::tile_dot) fill_tiles(layouts, isa, contract);
   if (own) return layouts;
-  // For accumulator tiles KleidiAI's are ours but for what stands where there is nothing.
+  // For accumulator tiles, and of nibbles that a table makes bytes of, KleidiAI's are ours but for
+  // what stands where there is nothing.
   layouts.lhs.rounding = Rounding::away;
   if (panels.lhs.is_fixed()) layouts.lhs = kleidiai_layouts(lhs, rhs, panels, block).lhs;
+  if (stand_apart) set_scales_apart(layouts);
   return layouts;
 }
 

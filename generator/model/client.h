@@ -19,7 +19,8 @@ struct ClientMatmul {
   std::string folder;  ///< ... and where it has the header
   Length m_step = 1;   ///< callers begin at multiples of these
   Length n_step = 1;
-  int64_t sr = 1;          ///< its kr is so many times our kernels'
+  int64_t sr = 1;
+  int64_t kr = 1;          ///< what callers are told
   bool in_chunks = false;  ///< k is the taps of a convolution, each of which begins a group
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
@@ -36,6 +37,7 @@ struct ClientPacker {
   Rounding rounding = Rounding::away;  ///< of activations
   bool rows_of_n = false;   ///< of weights: a row of the source holds one value of k of each column
   bool sequential = false;  ///< of weights: nibbles of a byte are neighbors in k
+  bool apart = false;       ///< scales of blocks stand behind all codes
   bool rows_of_blocks = false;  ///< of weights: rows are blocks that begin with their scale
   std::string params;           ///< of weights: the struct that says what their codes are
   std::string alias;            ///< another name of that struct; empty: none

@@ -86,4 +86,18 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   return {kleidiai_lhs(lhs, panels, block), right};
 }
 
+/// Nibbles for a table are unsigned, others as far apart as a product takes.
+void set_scales_apart(LayoutPair& layouts) {
+  for (Layout* layout : {&layouts.lhs, &layouts.rhs}) {
+    const ElementType data = layout->side == Side::lhs ? ElementType::i8 : layout->element;
+    const bool divided = layout->order.pair == NibblePair::depth;
+    Field scales{FieldKind::scales, ElementType::f16, divided ? kleidiai_factor : 1, 1, true};
+    scales.apart = true;
+    layout->fields = {{FieldKind::data, data, 1, 1, true}, scales};
+  }
+  DataOrder& order = layouts.rhs.order;
+  order.low_unsigned = order.high_unsigned = order.pair == NibblePair::next;
+  if (order.pair == NibblePair::depth) order.distance = order.kr;
+}
+
 }  // namespace tw

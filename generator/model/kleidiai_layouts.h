@@ -22,4 +22,8 @@ LayoutPair kleidiai_static_layouts(const Panels& panels);
 /// Such a pair in those panels; `block` values of k share a scale of the weights, 0: all of them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block);
 
+/// What its operands in blocks, both of them, have in panels as wide as vectors: scales behind all
+/// codes.
+void set_scales_apart(LayoutPair& layouts);
+
 }  // namespace tw

@@ -89,7 +89,7 @@ std::string canonical(const Layout& layout) {
       fields += fmt::format("/{}", field.factor);
     }
     if (field.repeat != 1) fields += fmt::format("x{}", field.repeat);
-    if (in_block(layout, field)) fields += "/b";
+    if (in_block(layout, field)) fields += field.apart ? "/B" : "/b";
     if (is_step(field.kind)) fields += "/s";
   }
   const DataOrder& order = layout.order;
@@ -209,6 +209,18 @@ Length block_field_bytes(const Layout& layout) {
   return block_bytes(layout) - data_bytes(layout, layout.block);
 }
 
+Length apart_bytes(const Layout& layout) {
+  Length bytes = 0;
+  for (const Field& field : layout.fields) {
+    if (field.apart) bytes += (layout.panel * (bits(field.type) * field.repeat)).divided(8);
+  }
+  return bytes;
+}
+
+bool has_fields_apart(const Layout& layout) {
+  return layout.fields.back().apart;
+}
+
 Length panel_bytes(const Layout& layout, int64_t k) {
   return size(axes(layout), padded_k(layout, k)).divided(8);
 }
@@ -216,6 +228,7 @@ Length panel_bytes(const Layout& layout, int64_t k) {
 Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b) {
   const Field& field = layout.fields[index];
   const Length first = start(axes(layout), field.kind, padded_k(layout, k)).divided(8);
+  if (field.apart) return first + apart_bytes(layout) * b;
   return in_block(layout, field) ? first + block_bytes(layout) * b : first;
 }
 

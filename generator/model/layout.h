@@ -42,6 +42,7 @@ struct Field {
   int repeat = 1;          ///< each value stands this many times in a row (ready-made vectors)
   bool per_block = false;  ///< once per block of k instead of once per panel
   int32_t base = 0;        ///< sums: added to each
+  bool apart = false;      ///< per block, but those of all blocks together, behind all codes
 };
 
 /// What i32 sums begin with so that their bits, read as f32, are 1.5 * 2^23 + the sum, as long as
@@ -96,7 +97,8 @@ struct Layout {
   int block = 0;        ///< values of k that share block fields; 0: no blocks
   int super_block = 0;  ///< values of k whose blocks share steps, which stand before them; 0: none
   /// In memory order. Fields with per_block (data always moves with them when block != 0) are
-  /// repeated for every block; the others stand once, before or after the blocks.
+  /// repeated for every block; the others stand once, before or after the blocks. Those that stand
+  /// apart are the last ones.
   std::vector<Field> fields;
 
   friend bool operator==(const Layout&, const Layout&);
@@ -143,6 +145,9 @@ Length field_offset(const Layout& layout, size_t index, int64_t k, int64_t b = 0
 Length block_bytes(const Layout& layout);
 /// Of these, what stands beside the codes.
 Length block_field_bytes(const Layout& layout);
+/// Likewise from those that stand apart to the next block's; whether a layout has such.
+Length apart_bytes(const Layout& layout);
+bool has_fields_apart(const Layout& layout);
 /// Likewise from a super-block's start to the next one's, and to its first block.
 Length super_block_bytes(const Layout& layout);
 Length steps_bytes(const Layout& layout);

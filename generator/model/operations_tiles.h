@@ -23,6 +23,8 @@ OP(outer_f16, "tile_f32 f16 f16 p p -> tile_f32", "", add_outer_product_f16,
    .work = Work::outer_products)
 /* row number (scalar) of a tile of 32-bit elements */
 OP(tile_row, "tile row -> v", "", tile_row)
+/* a tile with another row b */
+OP(tile_put, "tile_f32 row f32 -> tile_f32", "", put_row)
 /* dot4_s8s8_lane of b, c, d, e with f added to rows 0, R/4, R/2 and 3R/4 of a tile of R rows; the
    others stay */
 OP(tile_dot4_s8s8_lane, "tile s8 s8 s8 s8 s8 -> tile", "i", add_dots, .whole = Whole::segment,

@@ -57,7 +57,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     }
     // Plain C packs what is as wide as vectors.
     if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
-    if (layout.panel.is_fixed() || packer.sequential) users.push_back(variant);
+    if (has_fields_apart(layout) != packer.apart) continue;
+    if (layout.panel.is_fixed() || packer.sequential || packer.apart) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
     return a->isa->features.size() < b->isa->features.size();

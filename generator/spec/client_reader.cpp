@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <set>
 
 #include "model/sources.h"
@@ -92,9 +93,10 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
   return found;
 }
 
-/// `matmul`: what all of its family have.
-ClientMatmul read_matmul(const YamlNode& node, const Variants& family, ClientMatmul matmul,
-                         std::set<std::string>& taken) {
+/// `kr`: what callers are told, where that is not sr times our kernels'. `matmul`: what all of its
+/// family have.
+ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const YamlNode* kr,
+                         ClientMatmul matmul, std::set<std::string>& taken) {
   node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "row"});
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
@@ -102,6 +104,7 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, ClientMat
   matmul.m_step = read_tile_m(step.at("m"));
   matmul.n_step = read_tile_n(step.at("n"));
   matmul.kernels = find_kernels(node, family, "tile");
+  matmul.kr = kr != nullptr ? kr->positive() : matmul.kernels.front()->rhs.order.kr * matmul.sr;
   const YamlNode* const row = node.find("row");
   if (row == nullptr) return matmul;
   if (!is_unpacked(matmul.kernels.front()->lhs)) {
@@ -121,7 +124,7 @@ bool read_flag(const YamlNode& node, const char* key, const char* value) {
 
 void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
                   ClientNames& names) {
-  node.expect_keys({"family", "theirs", "folder", "k", "sr", "kernels"});
+  node.expect_keys({"family", "theirs", "folder", "k", "kr", "sr", "kernels"});
   const Variants family = of_family(node.at("family"), variants);
   const auto text = [&](const char* key, const std::string& otherwise) {
     const YamlNode* const given = node.find(key);
@@ -133,7 +136,7 @@ void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::
   matmul.in_chunks = read_flag(node, "k", "chunks");
   matmul.sr = node.at("sr").positive();
   for (const YamlNode& kernel : node.at("kernels").items()) {
-    names.matmuls.push_back(read_matmul(kernel, family, matmul, taken));
+    names.matmuls.push_back(read_matmul(kernel, family, node.find("kr"), matmul, taken));
   }
 }
 
@@ -161,6 +164,13 @@ const Source& read_rows(const YamlNode& node) {
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
   node.fail(unknown_text("source of weights", node.text(), known));
+}
+
+bool read_apart(const YamlNode& node) {
+  const YamlNode* const scales = node.find("scales");
+  if (scales == nullptr) return false;
+  if (scales->text() != "apart") scales->fail("scales are 'apart', or left out: with their blocks");
+  return true;
 }
 
 Rounding read_ties(const YamlNode& node) {
@@ -215,10 +225,12 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   if (is_float(*packer.format) || node.find("panel") != nullptr) {
     read_panels(node, variants, packer);
   } else if (packer.side == Side::lhs) {
-    node.expect_keys({"name", "lhs", "from", "ties"});
+    node.expect_keys({"name", "lhs", "from", "ties", "scales"});
+    packer.apart = read_apart(node);
     if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
   } else {
-    node.expect_keys({"name", "rhs", "with", "from", "nibbles", "params", "alias"});
+    node.expect_keys({"name", "rhs", "with", "from", "nibbles", "scales", "params", "alias"});
+    packer.apart = read_apart(node);
     if (const YamlNode* nibbles = node.find("nibbles")) {
       if (nibbles->text() != "sequential") nibbles->fail("nibbles are 'sequential', or left out");
       packer.sequential = true;

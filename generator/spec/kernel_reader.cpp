@@ -225,11 +225,10 @@ LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode&
   };
   Panels panels;
   panels.sums = family.sums;
-  LayoutPair layouts = choose(panels, technique_node);
-  if (shape.layout != nullptr) {
-    panels.style = shape.panels.style;
-    layouts = choose(panels, *shape.layout);
-  }
+  // Of KleidiAI's layouts there may be some where there are none of ours.
+  panels.style = shape.panels.style;
+  const YamlNode& cause = shape.layout != nullptr ? *shape.layout : technique_node;
+  LayoutPair layouts = choose(panels, cause);
   if (shape.block != nullptr) {
     panels.block = shape.panels.block;
     layouts = choose(panels, *shape.block);

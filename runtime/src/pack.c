@@ -151,7 +151,8 @@ static lhs_step lhs_step_of(const tw_plan* plan, const tw_segment* segment, bool
     step.rows = tw_lhs_slice_rows(plan, segment);
     return step;
   }
-  if (layout->block == 0 || layout->per_row_bytes != 0 || segment->rows >= step.rows) {
+  const bool is_whole = layout->per_row_bytes != 0 || layout->scales_apart;
+  if (layout->block == 0 || is_whole || segment->rows >= step.rows) {
     return step;
   }
   const size_t blocks = plan->k / layout->block;

@@ -14,6 +14,7 @@ typedef struct values {
   int64_t vectors;  /* 16 bytes in a vector */
   int offset;       /* of codes, where all digits are 0 */
   unsigned lowest;  /* bit of a code that is the lowest one here */
+  int64_t first;    /* where the field's axes begin, in a row */
 } values;
 
 /* `count` coordinates of one dimension, `by` apart. */
@@ -63,7 +64,7 @@ static void add_changes(const values* from, const values* to, const coordinates*
 
 static int64_t base_of(const values* v) {
   const int64_t base = tw_length_at(v->field->base, v->vectors);
-  return base < 0 ? base + v->row_bits : base;
+  return v->first + (base < 0 ? base + v->row_bits : base);
 }
 
 /* Up to 8 bits: codes, of which the target has `bits` from bit `lowest` on. Those that share a byte
@@ -190,9 +191,17 @@ static tw_status check_scales_and_bias(const tw_plan* plan, const tw_rhs_target*
 }
 
 /* Scales that are wanted come back as they were. */
-static tw_status check_factor(const tw_plan* plan) {
+static tw_status check_factor(const tw_plan* plan, const tw_source* row) {
   const int factor = plan->rhs->axes->scales.factor;
+  const bool inside = row->block != 0;
   if (factor == 1) return TW_OK;
+  if (inside) {
+    return tw_fail(
+        TW_UNSUPPORTED,
+        "tw_unpack_rhs: target.order is %s, whose rows hold scales; layout %s keeps them "
+        "divided by %d, which may have lost bits; nxk is legal",
+        row->name, plan->rhs->text, factor);
+  }
   return tw_fail(TW_UNSUPPORTED,
                  "tw_unpack_rhs: target.scales is set; layout %s keeps scales divided by %d, which "
                  "may have lost bits; null is legal",
@@ -201,8 +210,15 @@ static tw_status check_factor(const tw_plan* plan) {
 
 static values packed_values(const tw_plan* plan, const tw_field* field) {
   const int64_t vectors = (int64_t)(tw_vector_bytes(plan->rhs, &plan->device) / 16);
-  const values made = {field,   plan->rhs->axes->rows, (int64_t)plan->rhs_stride * 8,
-                       vectors, field->offset,         0};
+  const bool is_apart = plan->rhs->scales_apart && field == &plan->rhs->axes->scales;
+  const size_t code_bits = plan->rhs_panel * plan->k * plan->rhs->data_bits;
+  const values made = {field,
+                       plan->rhs->axes->rows,
+                       (int64_t)plan->rhs_stride * 8,
+                       vectors,
+                       field->offset,
+                       0,
+                       is_apart ? (int64_t)code_bits : 0};
   return made;
 }
 
@@ -221,7 +237,7 @@ static void unpack_inside(const rows* r, const tw_field* packed_field, const tw_
                           int offset, unsigned lowest, const coordinates* n) {
   if (field->type == TW_TYPE_NONE) return;
   const values from = packed_values(r->plan, packed_field);
-  const values to = {field, r->source->axes.rows, r->row_bits, 1, offset, lowest};
+  const values to = {field, r->source->axes.rows, r->row_bits, 1, offset, lowest, 0};
   size_t step = r->source->block;
   for (size_t i = 0; i < field->axis_count; ++i) {
     const size_t finer = (size_t)field->axes[i].step.fixed;
@@ -237,8 +253,13 @@ static void unpack_rows(const tw_plan* plan, const void* packed, const tw_rhs_ta
   const int64_t row_bits = (int64_t)target->stride * 8;
   const bool is_offset = row->axes.data.offset == 0 && target->unsigned_nibbles;
   const values from = packed_values(plan, &plan->rhs->axes->data);
-  const values to = {
-      &row->axes.data, row->axes.rows, row_bits, 1, row->axes.data.offset + (is_offset ? 8 : 0), 0};
+  const values to = {&row->axes.data,
+                     row->axes.rows,
+                     row_bits,
+                     1,
+                     row->axes.data.offset + (is_offset ? 8 : 0),
+                     0,
+                     0};
   const coordinates each = {TW_DIM_K, 0, 1, plan->k};
   move_values(&from, packed, &to, target->data, n, &each);
   if (row->block == 0) return;
@@ -265,7 +286,7 @@ static void unpack_array(const tw_plan* plan, const void* packed, const tw_field
   const tw_axis rows = {TW_DIM_N, {0, 0}, {1, 0}, {0, 0}};
   const tw_field dense = {field->type, {0, 0}, &blocks, block != 0, 1, 0, NULL, 0};
   const values from = packed_values(plan, field);
-  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0, 0};
+  const values to = {&dense, rows, (int64_t)(stride != 0 ? stride : count * bytes) * 8, 1, 0, 0, 0};
   const coordinates each = {TW_DIM_K, 0, block, count};
   move_values(&from, packed, &to, array, n, &each);
 }
@@ -295,8 +316,8 @@ static tw_status check_target(const tw_plan* plan, const tw_rhs_target* target, 
   if (status == TW_OK) status = check_kept(plan, *row);
   if (status == TW_OK) status = check_zero_points(plan, target, *row);
   if (status == TW_OK) status = check_scales_and_bias(plan, target);
-  if (status != TW_OK || (*row)->block != 0 || target->scales == NULL) return status;
-  return check_factor(plan);
+  const bool wanted = (*row)->block != 0 || target->scales != NULL;
+  return status != TW_OK || !wanted ? status : check_factor(plan, *row);
 }
 
 tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t packed_bytes, size_t column,

@@ -140,8 +140,8 @@ TEST(Command, TilesThatDoNotFitBesideTotalsAreRefused) {
             "blocks.yaml:8:11: tile 8svlx8svl does not fit the 4 accumulator tiles of sme2 with "
             "blocks: 4svlx8svl does\n");
   EXPECT_EQ(error("sme", "{mr: 4svl, nr: 8svl}"),
-            "blocks.yaml:7:16: outer is not possible with blocks on sme, which has no instruction "
-            "that adds products to rows of tiles: dot and mmla are\n");
+            "blocks.yaml:7:16: outer is not possible with blocks of qsi4c32 on sme, which has no "
+            "instruction that adds products to rows of tiles: dot and mmla are\n");
 }
 
 TEST(Command, CheckComparesAndWritesNothing) {

@@ -141,7 +141,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   // Half of the tiles are for what the blocks add up to.
   if (ground.blocks() && ground.technique == Technique::outer) {
     panels.lhs = lhs_unit;
-    panels.rhs = rhs_unit;
+    panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 2});
   }
   const std::optional<LayoutPair> chosen = layouts(ground, panels);
   if (!chosen) return std::nullopt;
@@ -161,7 +161,9 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
                                     : span_of(panels.lhs, lhs_unit, random);
   const bool whole = weights.top_bits != 0 && top_order(variant.rhs).vectors > 1;
   variant.tile.n = whole ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
-  if (ground.technique == Technique::outer) variant.tile = {panels.lhs, panels.rhs};
+  if (ground.technique == Technique::outer) {
+    variant.tile = {panels.lhs, ground.blocks() ? rhs_unit : panels.rhs};
+  }
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
   // One row, whose sums are in tiles: two raw vectors each.
   if (ground.technique == Technique::dot && chosen->rhs.order.pair == NibblePair::next) {

@@ -215,6 +215,34 @@ TEST(Tiles, FourRowsAtATime) {
   }
 }
 
+TEST(Tiles, RowsArePutBack) {
+  const int64_t svl = 2;
+  const size_t n = 4 * svl;
+  std::vector<float> numbers;
+  for (const uint8_t byte : random_bytes(n, 12)) numbers.push_back(byte);
+  const Bytes got =
+      run_written(streaming(), bytes_of(numbers), 4 * n * n,
+                  [&](Builder& b, Value from, Value to) {
+                    b.op(OpCode::mode_enter, {}, {.imm = tiles});
+                    const Value row = b.op(OpCode::load, {from});
+                    Value tile = b.op(OpCode::tile_zero);
+                    for (const int64_t at : {0, 5}) {
+                      tile = b.op(OpCode::tile_put, {tile, b.constant(at), row});
+                    }
+                    for (int64_t at = 0; at < 4 * svl; ++at) {
+                      const Value line = b.op(OpCode::tile_row, {tile, b.constant(at)});
+                      b.op(OpCode::store, {to, line}, {.offset = 16 * svl * at});
+                    }
+                    b.op(OpCode::mode_leave, {}, {.imm = tiles});
+                  },
+                  {1, svl});
+  std::vector<float> expected(n * n, 0);
+  for (size_t column = 0; column < n; ++column) {
+    expected[column] = expected[5 * n + column] = numbers[column];
+  }
+  EXPECT_EQ(as<float>(got), expected);
+}
+
 /// Rows of x and y: three and four, 16 and 12 bytes apart, of 16 and 8 bytes; sums' are 12 apart.
 Bytes tile_product(OpCode product, const Bytes& input) {
   return run_written(fixed16(), input, 32, [&](Builder& b, Value from, Value to) {

@@ -17,7 +17,7 @@ std::vector<const tw_kernel*> layouts_of_blocks() {
   std::set<uint64_t> known;
   std::vector<const tw_kernel*> rows = running_kernels();
   std::erase_if(rows, [&](const tw_kernel* row) {
-    return row->lhs->block == 0 || row->lhs->per_row_bytes != 0 ||
+    return row->lhs->block == 0 || row->lhs->per_row_bytes != 0 || row->lhs->scales_apart != 0 ||
            !known.insert(row->lhs->id).second;
   });
   return rows;

@@ -3,6 +3,7 @@
 #if defined(__aarch64__)
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <ostream>
 
 #include "kernels/rows.h"
@@ -42,6 +43,12 @@ std::vector<const tw_kernel*> streaming_kernels() {
 
 class StreamingKernel : public testing::TestWithParam<const tw_kernel*> {
  protected:
+  /// SME's dot products are vectors.
+  static bool uses_tiles() {
+    const tw_kernel& kernel = *GetParam();
+    return std::strcmp(kernel.isa, "sme") != 0 || std::strcmp(kernel.technique, "dot") != 0;
+  }
+
   void call(StreamingState& state) const {
     const std::vector<uint8_t> zeros(1U << 20U, 0);
     std::vector<uint8_t> outputs(1U << 16U, 0);
@@ -73,6 +80,7 @@ TEST_P(StreamingKernel, LeavesTheModeAsFound) {
 }
 
 TEST_P(StreamingKernel, StoresADormantZa) {
+  if (!uses_tiles()) return;  // and leaves it as it is
   const size_t side = streaming_bytes();
   std::vector<uint8_t> pattern(side * side);
   for (size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<uint8_t>(i * 7 + i / side);

@@ -21,7 +21,7 @@ const tw_layout lhs_layout = {1,          "lhs i8 m1 kr4 k%4 [data|zeros:i32|sca
                               0,          0,
                               0,          0,
                               0,          nullptr,
-                              TW_S8};
+                              TW_S8,      0};
 const tw_layout rhs_layout = {2,          "rhs i8 n4 kr1 k%4 [data|sums:i32*1|scales:f32|bias:f32]",
                               columns,    0,
                               k_multiple, 0,
@@ -31,7 +31,7 @@ const tw_layout rhs_layout = {2,          "rhs i8 n4 kr1 k%4 [data|sums:i32*1|sc
                               0,          0,
                               0,          0,
                               0,          nullptr,
-                              TW_S8};
+                              TW_S8,      0};
 
 size_t padded(size_t k) {
   return (k + k_multiple - 1) / k_multiple * k_multiple;

@@ -80,8 +80,14 @@ int64_t bytes_of(const Layout& layout, const Field& field, int64_t k, VectorLeng
   return panel * (layout.block != 0 ? layout.block : k) * bits(layout.element) / 8;
 }
 
-/// Fields in memory order, those of blocks once a block.
+/// Fields in memory order, those of blocks once a block; those that stand apart behind all codes.
 int64_t start_of(const Layout& layout, FieldKind kind, int64_t k, int64_t block, VectorLength vl) {
+  if (layout.fields.back().apart) {
+    const Field& field = field_of(layout, kind);
+    const int64_t codes = k * layout.panel.at(vl) * bits(layout.element) / 8;
+    return field.apart ? codes + block * bytes_of(layout, field, k, vl)
+                       : block * bytes_of(layout, field, k, vl);
+  }
   const auto in_block = [&](const Field& field) {
     return layout.block != 0 && (field.kind == FieldKind::data || field.per_block);
   };

@@ -32,8 +32,15 @@ constexpr struct {
     {TW_IQ4_NL, "iq4_nl", 32, 18}, {TW_MXFP4, "mxfp4", 32, 17},     {TW_IQ4_XS, "iq4_xs", 256, 136},
     {TW_Q2_K, "q2_k", 256, 84},    {TW_Q3_K, "q3_k", 256, 110}};
 
+bool divides_scales(const tw_layout& layout) {
+  const std::string text = layout.text;
+  return text.find("scales:f32/16") != std::string::npos ||
+         text.find("scales:f16/16") != std::string::npos;
+}
+
 /// By its definition.
 bool keeps(const tw_layout& layout, tw_rhs_order order) {
+  if (divides_scales(layout) && orders[order].block != 0) return false;
   const tw_axes& axes = *layout.axes;
   const bool steps = axes.scale_steps.type != TW_TYPE_NONE;
   const bool minimums = axes.minimums.type != TW_TYPE_NONE;
@@ -50,10 +57,6 @@ bool keeps(const tw_layout& layout, tw_rhs_order order) {
   if (steps || minimums || tops != 0 || axes.codes != nullptr) return false;
   if (order == TW_NXK || order == TW_KXN) return true;
   return layout.type == TW_BF16;
-}
-
-bool divides_scales(const tw_layout& layout) {
-  return std::string(layout.text).find("scales:f32/16") != std::string::npos;
 }
 
 struct Shape {

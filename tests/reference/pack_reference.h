@@ -26,6 +26,7 @@ struct FieldText {
   int base = 0;      ///< stored are sums plus it
   size_t repeat = 1;
   bool per_block = false;
+  bool apart = false;  ///< per block, but those of all blocks behind all codes
   bool per_super_block = false;
 };
 
@@ -69,8 +70,9 @@ struct LayoutText {
 /// "data", "data/b", "sums:i32*-8x2/b", "scales:f32/16"
 inline FieldText read_field(std::string text) {
   FieldText field;
-  if (text.size() > 2 && text.substr(text.size() - 2) == "/b") {
+  if (text.size() > 2 && (text.substr(text.size() - 2) == "/b" || text.back() == 'B')) {
     field.per_block = true;
+    field.apart = text.back() == 'B';
     text.resize(text.size() - 2);
   }
   if (text.size() > 2 && text.substr(text.size() - 2) == "/s") {
@@ -321,8 +323,8 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   if (field.kind == "minimums") return float_bits(field.type, from.minimums[at]);
   if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
   if (field.kind == "scales") {
-    const float scale = from.scales[at];
-    return float_bits(field.type, scale / static_cast<float>(field.factor));
+    const float scale = from.scales[at] / static_cast<float>(field.factor);
+    return field.factor == 1 ? float_bits(field.type, scale) : output_bits(field.type, scale);
   }
   if (field.kind == "bias" && field.type == "i32") return static_cast<uint32_t>(from.sums[row]);
   if (field.kind == "bias") return output_bits(field.type, from.bias[row]);
@@ -409,7 +411,7 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
       const bool begins = layout.super_block != 0 && block * span % layout.super_block == 0;
       for (const FieldText& field : layout.fields) {
         if (begins && field.per_super_block) put_field(layout, from, field, first, block, out);
-        if (layout.block != 0 && !field.per_block) continue;
+        if (layout.block != 0 && (!field.per_block || field.apart)) continue;
         if (field.kind == "data") {
           put_data(layout, places, from, first, block * span, span, out);
         } else if (field.kind == "tops") {
@@ -417,6 +419,11 @@ inline std::vector<uint8_t> pack(const LayoutText& layout, const OperandCodes& f
         } else {
           put_field(layout, from, field, first, block, out);
         }
+      }
+    }
+    for (size_t block = 0; block < blocks; ++block) {
+      for (const FieldText& field : layout.fields) {
+        if (field.apart) put_field(layout, from, field, first, block, out);
       }
     }
     for (const FieldText& field : layout.fields) {

@@ -104,30 +104,32 @@ void multiply_tile(const tw_args* a, const tw_kernel& kernel) {
 
 // ---- layouts: LHS by panel, RHS by ISA ----
 
-const tw_layout kLhs1{0x101, "lhs 1",         1, 0, kMultiple, 0, 8, kLhsExtra, 0,           0,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_TYPE_NONE};
-const tw_layout kLhs4{0x104, "lhs 4",         4, 0, kMultiple, 0, 8, kLhsExtra, 0,           0,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_TYPE_NONE};
-const tw_layout kLhs8{0x108, "lhs 8",         8, 0, kMultiple, 0, 8, kLhsExtra, 0,           0,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_TYPE_NONE};
-const tw_layout kRhs8{0x208, "rhs 8 scalar",  8, 0, kMultiple, 0, 4, kRhsExtra, 0,    131071,
-                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_S4};
-const tw_layout kRhs32{0x220, "rhs 32",        32, 0, kMultiple, 0, 4, kRhsExtra, 0,    131071,
-                       1,     TW_SCALES_UNSET, 0,  0, 0,         0, 0, nullptr,   TW_S4};
-const tw_layout kRhs8Arm{0x308, "rhs 8 arm",     8, 0, kMultiple, 0, 4, kRhsExtra, 0,    65535,
-                         1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_S4};
-const tw_layout kRhsScalable{0x404, "rhs 4vl",       0, 4, kMultiple, 0, 4, kRhsExtra, 0,    131071,
-                             1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_S4};
+const tw_layout kLhs1{0x101,           "lhs 1", 1, 0, kMultiple, 0, 8,       kLhsExtra,    0, 0, 1,
+                      TW_SCALES_UNSET, 0,       0, 0, 0,         0, nullptr, TW_TYPE_NONE, 0};
+const tw_layout kLhs4{0x104,           "lhs 4", 4, 0, kMultiple, 0, 8,       kLhsExtra,    0, 0, 1,
+                      TW_SCALES_UNSET, 0,       0, 0, 0,         0, nullptr, TW_TYPE_NONE, 0};
+const tw_layout kLhs8{0x108,           "lhs 8", 8, 0, kMultiple, 0, 8,       kLhsExtra,    0, 0, 1,
+                      TW_SCALES_UNSET, 0,       0, 0, 0,         0, nullptr, TW_TYPE_NONE, 0};
+const tw_layout kRhs8{0x208, "rhs 8 scalar",  8, 0, kMultiple, 0, 4, kRhsExtra, 0,     131071,
+                      1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_S4, 0};
+const tw_layout kRhs32{0x220, "rhs 32",        32, 0, kMultiple, 0, 4, kRhsExtra, 0,     131071,
+                       1,     TW_SCALES_UNSET, 0,  0, 0,         0, 0, nullptr,   TW_S4, 0};
+const tw_layout kRhs8Arm{0x308, "rhs 8 arm",     8, 0, kMultiple, 0, 4, kRhsExtra, 0,     65535,
+                         1,     TW_SCALES_UNSET, 0, 0, 0,         0, 0, nullptr,   TW_S4, 0};
+const tw_layout kRhsScalable{0x404,     "rhs 4vl", 0,      4,       kMultiple,       0, 4,
+                             kRhsExtra, 0,         131071, 1,       TW_SCALES_UNSET, 0, 0,
+                             0,         0,         0,      nullptr, TW_S4,           0};
 
 // Blocks: what a plan hands on is looked at, nothing is computed.
-const tw_layout kLhsBlocks{0x501, "lhs b32",       1, 0, 32, 32, 8, 0,       8,           0,
-                           1,     TW_SCALES_UNSET, 0, 0, 0,  0,  0, nullptr, TW_TYPE_NONE};
-const tw_layout kRhsHalf{0x502, "rhs b32 f16", 8, 0, 32, 32, 4, 8,       2,    0,
-                         1,     TW_SCALES_F16, 0, 0, 0,  0,  0, nullptr, TW_S4};
-const tw_layout kRhsBrain{0x503, "rhs b64 bf16", 8, 0, 32, 64, 4, 8,       2,    0,
-                          1,     TW_SCALES_BF16, 0, 0, 0,  0,  0, nullptr, TW_S4};
-const tw_layout kRhsFloat{0x504, "rhs b64 f32", 8, 0, 32, 64, 4, 8,       4,    0,
-                          1,     TW_SCALES_F32, 0, 0, 0,  0,  0, nullptr, TW_S4};
+const tw_layout kLhsBlocks{
+    0x501, "lhs b32", 1, 0, 32,      32,           8, 0, 8, 0, 1, TW_SCALES_UNSET, 0,
+    0,     0,         0, 0, nullptr, TW_TYPE_NONE, 0};
+const tw_layout kRhsHalf{0x502, "rhs b32 f16", 8, 0, 32, 32, 4, 8,       2,     0,
+                         1,     TW_SCALES_F16, 0, 0, 0,  0,  0, nullptr, TW_S4, 0};
+const tw_layout kRhsBrain{0x503, "rhs b64 bf16", 8, 0, 32, 64, 4, 8,       2,     0,
+                          1,     TW_SCALES_BF16, 0, 0, 0,  0,  0, nullptr, TW_S4, 0};
+const tw_layout kRhsFloat{0x504, "rhs b64 f32", 8, 0, 32, 64, 4, 8,       4,     0,
+                          1,     TW_SCALES_F32, 0, 0, 0,  0,  0, nullptr, TW_S4, 0};
 
 template <int Index>
 void note_kernel(const tw_args* args) {

@@ -51,12 +51,13 @@ void pack(const tw_pack_args* a) {
   }
 }
 
-const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,       0,     0,
-                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_F32};
-const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,       0,     0,
-                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_F32};
-const tw_layout rhs_layout{0x508, "rhs floats",    panel, 0, 1, 0, 32, 4,       0,           0,
-                           0,     TW_SCALES_UNSET, 0,     0, 0, 0, 0,  nullptr, TW_TYPE_NONE};
+const tw_layout rows_layout{0x501, "lhs rows",      1, 0, 1, 0, 32, 0,       0,      0,
+                            0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_F32, 0};
+const tw_layout packed_layout{0x502, "lhs packed",    2, 0, 1, 0, 32, 0,       0,      0,
+                              0,     TW_SCALES_UNSET, 0, 0, 0, 0, 0,  nullptr, TW_F32, 0};
+const tw_layout rhs_layout{
+    0x508, "rhs floats", panel,        0, 1, 0, 32, 4, 0, 0, 0, TW_SCALES_UNSET, 0, 0, 0, 0,
+    0,     nullptr,      TW_TYPE_NONE, 0};
 
 tw_kernel kernel(const char* name, tw_kernel_fn run, const tw_layout& lhs, size_t tile_m,
                  double rate) {

@@ -56,3 +56,18 @@ static inline int32_t pack_nibbles(const nibbles* from, size_t column, size_t fi
   }
   return sum;
 }
+
+// Likewise with neighbors in k in a byte.
+static inline int32_t pack_nibbles_in_turn(const nibbles* from, size_t column, size_t first_k,
+                                           size_t values, uint8_t* to, size_t panel, size_t at,
+                                           size_t depth) {
+  const size_t group_bytes = depth / 2;
+  int32_t sum = 0;
+  for (size_t i = 0; i < values / 2; ++i) {
+    const uint8_t low = nibble(from, column, first_k + 2 * i);
+    const uint8_t high = nibble(from, column, first_k + 2 * i + 1);
+    sum += nibble_value(low) + nibble_value(high);
+    to[(i / group_bytes * panel + at) * group_bytes + i % group_bytes] = (uint8_t)(low | high << 4);
+  }
+  return sum;
+}

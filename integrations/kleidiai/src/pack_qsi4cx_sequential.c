@@ -7,14 +7,9 @@ enum { k_multiple = 32 };
 
 static void pack_column(const tw_pack_args* args, const nibbles* from, uint8_t* to, size_t panel,
                         size_t column, size_t depth) {
-  const size_t at = column % panel, group_bytes = depth / 2;
+  const size_t at = column % panel;
   const size_t padded = (args->k + k_multiple - 1) / k_multiple * k_multiple;
-  int32_t sum = 0;
-  for (size_t i = 0; i < padded / 2; ++i) {
-    const uint8_t low = nibble(from, column, 2 * i), high = nibble(from, column, 2 * i + 1);
-    sum += nibble_value(low) + nibble_value(high);
-    to[(i / group_bytes * panel + at) * group_bytes + i % group_bytes] = (uint8_t)(low | high << 4);
-  }
+  const int32_t sum = pack_nibbles_in_turn(from, column, 0, padded, to, panel, at, depth);
   uint8_t* const fields = to + panel * padded / 2 + 4 * at;
   const float scale = ((const float*)args->scales)[column];
   const float bias = args->bias != NULL ? ((const float*)args->bias)[column] : 0;

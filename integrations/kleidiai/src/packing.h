@@ -29,6 +29,10 @@ typedef void (*tw_kai_rows_fn)(const tw_pack_args* args, size_t panel, size_t de
 void tw_kai_pack_lhs(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row,
                      tw_packer_fn whole, tw_packer_fn row, tw_kai_rows_fn plain);
 
+// The same with the scales of all blocks behind all codes, from the first row of a panel on.
+void tw_kai_pack_lhs_apart(const tw_pack_args* args, size_t panel, size_t depth, tw_packer_fn row,
+                           tw_kai_rows_fn plain);
+
 // Plain C, named after what is packed. `panel` rows or columns whose values of k stay together
 // `depth` at a time. Weights: `kxn`, whether the source has k rows of n.
 void tw_kai_pack_qai8dx(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
@@ -38,10 +42,16 @@ void tw_kai_pack_qai8dx_bf16(const tw_pack_args* args, size_t panel, size_t dept
 void tw_kai_pack_qsi8d32(const tw_pack_args* args, size_t panel, size_t depth, size_t first_row);
 void tw_kai_pack_qsi8d32_ties_even(const tw_pack_args* args, size_t panel, size_t depth,
                                    size_t first_row);
+void tw_kai_pack_qsi8d32_apart(const tw_pack_args* args, size_t panel, size_t depth,
+                               size_t first_row);
 void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4cx_sequential(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
+void tw_kai_pack_qsi4c32_sequential(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32_q4_0(const tw_pack_args* args, size_t panel, size_t depth);
+// `sequential`: neighbors in k share a byte, unsigned as they are; else signed ones 4 apart in k,
+// whose scales are kept by a sixteenth.
+void tw_kai_pack_qsi4c32_q4_0_apart(const tw_pack_args* args, size_t panel, int sequential);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 
 // Weights in bf16, of floats in rows of n. `first_again`: where the last group of k has no values,

@@ -171,6 +171,7 @@ typedef struct tw_layout {
   size_t sum_copies, scale_copies;
   const tw_axes* axes; /* rhs: where each value lies; lhs: null */
   tw_type type;        /* of the values; TW_TYPE_NONE: codes kept in 16 bits */
+  int scales_apart;    /* 1: those of all blocks stand behind all codes; `axes` begin there */
 } tw_layout;
 
 typedef struct tw_kernel {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kleidiai/names/float_libraries.h"
+#include "kleidiai/names/operands.h"
 #include "names.h"
 
 // Ours, with the types of theirs.
@@ -269,8 +270,13 @@ const std::vector<Both<Matmul>>& matmuls() {
 
 const std::vector<Both<LhsPacker>>& lhs_packers() {
 #define BOTH(name) {#name, LHS_PACKER(, name), LHS_PACKER(our_, name)},
-  static const std::vector<Both<LhsPacker>> all = {TW_KAI_LHS_PACKERS(BOTH)
-                                                       TW_KAI_LHS_BLOCK_PACKERS(BOTH)};
+  static const std::vector<Both<LhsPacker>> all = [] {
+    std::vector<Both<LhsPacker>> those = {TW_KAI_LHS_PACKERS(BOTH) TW_KAI_LHS_BLOCK_PACKERS(BOTH)};
+    for (Both<LhsPacker>& both : those) {
+      if (rows_of(both.name).apart) both.theirs.takes_all = both.ours.takes_all = false;
+    }
+    return those;
+  }();
 #undef BOTH
   return all;
 }

@@ -7,6 +7,8 @@
 namespace tw::test {
 namespace {
 
+constexpr size_t behind = 128;  ///< bytes behind weights that packers of KleidiAI read
+
 float between(float low, float high, std::mt19937& random) {
   return std::uniform_real_distribution<float>(low, high)(random);
 }
@@ -42,18 +44,20 @@ float f32_of(uint16_t bf16) {
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   const bool rows = has("qsi8d32p") || has("s16s0");
-  const bool sequential = has("qsi4cxps1s0") || (has("qsi4cxp") && has("_sme2_"));
-  return {has("qsi4c"), has("c32p"), has("_kxn_"), sequential, rows};
+  const bool sequential = has("ps1s0") || (has("_sme2_") && (has("qsi4cxp") || has("qsi4c32p")));
+  const bool apart = has("ps1s0scalef16") || has("ps4s0sf16") || rows_of(name).apart;
+  return {has("qsi4c"), has("c32p"), has("_kxn_"), sequential, rows, apart};
 }
 
 bool operator==(const WeightsKind& a, const WeightsKind& b) {
   return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn &&
-         a.sequential == b.sequential && a.rows == b.rows;
+         a.sequential == b.sequential && a.rows == b.rows && a.apart == b.apart;
 }
 
 RowsKind rows_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  return {has("qsi8d32p"), has("4x8sb") ? Ties::even : Ties::away};
+  const bool apart = has("qsi8d32p_f32_neon") || (has("qsi8d32p") && has("_sme"));
+  return {has("qsi8d32p"), has("4x8sb") ? Ties::even : Ties::away, apart};
 }
 
 std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const RowsKind& kind) {
@@ -149,7 +153,9 @@ static ClientWeights random_rows(WeightsKind kind, size_t n, size_t k, size_t bl
   out.rows.resize(n * out.stride);
   for (uint8_t& byte : out.rows) byte = static_cast<uint8_t>(random());
   for (size_t i = 0; i < n * out.blocks(); ++i) {
-    const uint16_t scale = f16_from(std::ldexp(between(-1, 1, random), -6));
+    // By a sixteenth, as some panels keep them, they are no denormals.
+    const float size = between(0.125F, 1, random);
+    const uint16_t scale = f16_from(std::ldexp(random() % 2 == 0 ? size : -size, -6));
     std::memcpy(out.rows.data() + i * (2 + bl / 2), &scale, sizeof scale);
     out.scales.push_back(f32_from(scale));
   }
@@ -164,7 +170,7 @@ ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
   const size_t values = kind.kxn ? n : k;
   // Without blocks a packer takes the row that its numbers make.
   out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);
-  out.codes.resize((kind.kxn ? k : n) * out.stride + 1);
+  out.codes.resize((kind.kxn ? k : n) * out.stride + behind);
   for (uint8_t& byte : out.codes) byte = static_cast<uint8_t>(random());
   out.scale_stride = kind.blocks ? 2 * (out.blocks() + random() % 3) : 0;
   out.bf16_scales.resize(n * out.scale_stride / 2);

@@ -16,7 +16,8 @@ namespace tw::test {
 struct WeightsKind {
   bool nibbles = true, blocks = false, kxn = false;
   bool sequential = false;  ///< nibbles of a byte are neighbors in k
-  bool rows = false;  ///< blocks that begin with their scale, of f16; for activations in blocks
+  bool rows = false;   ///< blocks that begin with their scale, of f16; for activations in blocks
+  bool apart = false;  ///< packed scales of blocks stand behind all codes
 };
 WeightsKind kind_of(const std::string& name);
 bool operator==(const WeightsKind& a, const WeightsKind& b);
@@ -25,6 +26,7 @@ bool operator==(const WeightsKind& a, const WeightsKind& b);
 struct RowsKind {
   bool blocks = false;
   Ties ties = Ties::away;
+  bool apart = false;  ///< packed scales of blocks stand behind all codes
 };
 RowsKind rows_of(const std::string& name);
 

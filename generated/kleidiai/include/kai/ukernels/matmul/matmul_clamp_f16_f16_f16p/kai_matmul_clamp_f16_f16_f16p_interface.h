@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
+// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
+// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
 // again  tilewright generate
 
 #pragma once

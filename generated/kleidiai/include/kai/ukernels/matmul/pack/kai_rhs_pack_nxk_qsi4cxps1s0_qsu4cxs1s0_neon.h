@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (658f3ff990fd7420)
+// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
 // again  tilewright generate
 
 #pragma once
