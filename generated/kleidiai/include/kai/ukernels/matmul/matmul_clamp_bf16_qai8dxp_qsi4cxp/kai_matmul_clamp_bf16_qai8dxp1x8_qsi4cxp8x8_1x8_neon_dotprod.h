@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_bf16_qai8dxp1x8_qsi4cxp8x8_1x16_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (c56515d1aef4f0f1)
+// from   integrations/kleidiai/names.yaml (89e09382c40ed696)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (c56515d1aef4f0f1)
+// from   integrations/kleidiai/names.yaml (89e09382c40ed696)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (c56515d1aef4f0f1)
+// from   integrations/kleidiai/names.yaml (89e09382c40ed696)
 // again  tilewright generate
 
 #pragma once
