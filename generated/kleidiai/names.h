@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
+// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
 // again  tilewright generate
 
 #pragma once
@@ -110,6 +110,8 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme2_sdot.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1vlx4_qsi4c32p4vlx4_1vlx4vl_sme_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p_bf16p_interface.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -160,6 +162,7 @@
 #include <kai/ukernels/matmul/pack/kai_lhs_pack_bf16p8x4_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_quant_pack_kxn_bf16p12x4biasf32_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf32_f16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf16_f16_neon.h>
 
 #define TW_KAI_VERSION "1.32.0"
 
@@ -211,7 +214,8 @@
   X(rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
   X(rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
   X(rhs_quant_pack_kxn_bf16p12x4biasf32_f32_neon) \
-  X(rhs_pack_kxn_bf16p12x4biasf32_f16_neon)
+  X(rhs_pack_kxn_bf16p12x4biasf32_f16_neon) \
+  X(rhs_pack_kxn_bf16p12x4biasf16_f16_neon)
 
 #define TW_KAI_FUNCTIONS(X) \
   X(kai_get_m_step_matmul_clamp_f32_qai8dxp1x4_qsi4cxp4x4_1x4_neon_dotprod) \
@@ -1118,6 +1122,17 @@
   X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot) \
   X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot) \
   X(kai_run_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot) \
+  X(kai_get_m_step_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_n_step_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_mr_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_nr_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_kr_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_sr_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_dst_offset_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_dst_size_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_run_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -1411,7 +1426,14 @@
   X(kai_get_bias_offset_rhs_pack_kxn_bf16p12x4biasf32_f16_neon) \
   X(kai_get_rhs_packed_offset_rhs_pack_kxn_bf16p12x4biasf32_f16_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_kxn_bf16p12x4biasf32_f16_neon) \
-  X(kai_run_rhs_pack_kxn_bf16p12x4biasf32_f16_neon)
+  X(kai_run_rhs_pack_kxn_bf16p12x4biasf32_f16_neon) \
+  X(kai_get_n_step_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_get_bias_offset_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_run_rhs_pack_kxn_bf16p12x4biasf16_f16_neon)
 
 #define TW_KAI_LHS_BLOCK_PACKERS(X) \
   X(lhs_quant_pack_qsi8d32p_f32) \
@@ -1660,7 +1682,18 @@
   X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, run_matmul)
+  X(kai_matmul_clamp_f32_bf16p_bf16p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, run_matmul)
 
 #define TW_KAI_PACKED_FLOAT_MATMULS(X) \
   X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -1670,7 +1703,8 @@
   X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
   X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa) \
   X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p1x4_bf16p12x4b_1x36_neon_dot) \
-  X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p8x4_bf16p12x4b_8x12_neon_mmla)
+  X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(matmul_clamp_f16_bf16p_bf16p, matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla)
 
 #define TW_KAI_RHS_PACKERS(X) \
   X(rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \

@@ -77,8 +77,8 @@ std::string call_packer(const ClientPacker& packer, const Layout& layout,
   const int kr = layout.order.kr;
   std::string text;
   if (packer.of && packer.side == Side::rhs) {
-    text += fmt::format("  tw_kai_pack_{}_{}(&args, {}, {}, {:d});\n", packer.format->name,
-                        name(*packer.of), panel, kr, packer.first_again);
+    text += fmt::format("  tw_kai_pack_{}_{}(&args, {}, {}, {}, {:d});\n", packer.format->name,
+                        name(*packer.of), panel, kr, bias_bytes(layout), packer.first_again);
   } else if (packer.of) {
     text += fmt::format("  tw_kai_pack_{}_rows_{}(&args, {}, {});\n", packer.format->name,
                         name(*packer.of), panel, kr);

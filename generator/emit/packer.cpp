@@ -88,7 +88,7 @@ std::string packer_suffix(const Request& request) {
   if (lhs && layout.element == ElementType::i16) text += "_i16";
   if (!lhs && sums_index(layout) != field_index(layout, FieldKind::sums)) text += "_static";
   if (request.style != LayoutStyle::own) text += fmt::format("_{}", name(request.style));
-  return text;
+  return text + bias_suffix(layout);
 }
 
 std::string packer_name(const Request& request) {

@@ -354,6 +354,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_block(rhs, block, wanted.scales.value_or(rhs.scale_type));
   check_bytes_of_scales(rhs, isa);
   const bool own = wanted.style == LayoutStyle::own;
+  if (wanted.bias && (own || !is_float(lhs))) {
+    throw std::invalid_argument(
+        "a type of biases is possible with layout kleidiai of floats only: others have their own");
+  }
   const OperandContract& contract =
       own ? own_contract(lhs, rhs, technique, isa, wanted.sums)
           : kleidiai_contract(lhs, rhs, technique, isa, block, wanted);

@@ -44,6 +44,7 @@ struct ClientPacker {
   Length panel = 0;             ///< of floats: rows or columns of its panels, which the name says
   bool repeats = false;  ///< of floats: beyond the last column one value stands again and again
   std::optional<ElementType> of;  ///< of bf16: what is rounded by plain C; none: no plain C
+  std::string bias;               ///< of weights in floats: what bias_suffix() says of their layout
   bool first_again = false;       ///< of weights: behind the last value of k the first one again
   bool first_row = false;         ///< of activations: where there are no rows the panel's first one
   bool in_chunks = false;         ///< as those of ClientMatmul; rows of the lhs by pointers

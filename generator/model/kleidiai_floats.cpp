@@ -1,5 +1,6 @@
 // Floats as KleidiAI's packers write them: the values of a panel's columns, kr of k at a time,
-// behind their biases, which are f16 for f16. Rows of the lhs likewise, or they are its user's own.
+// behind their biases, which are f16 for f16, or what a spec says. Rows of the lhs likewise, or
+// they are its user's own.
 #include "model/kleidiai_layouts.h"
 
 namespace tw {
@@ -21,7 +22,8 @@ LayoutPair kleidiai_float_layouts(const Format& format, const Panels& panels) {
   right.side = Side::rhs;
   right.panel = panels.rhs;
   const bool halves = format.element == ElementType::f16;
-  const ElementType bias = halves ? ElementType::f16 : ElementType::f32;
+  const ElementType usual = halves ? ElementType::f16 : ElementType::f32;
+  const ElementType bias = panels.bias.value_or(usual);
   right.fields = {{FieldKind::bias, bias, 1, 1, false}, data};
   return {left, right};
 }

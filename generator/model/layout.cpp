@@ -133,6 +133,13 @@ bool has_long_blocks(const Layout& layout) {
   return layout.block > shortest_block;
 }
 
+std::string bias_suffix(const Layout& layout) {
+  if (!is_float(layout.element) || field_index(layout, FieldKind::bias) < 0) return "";
+  const ElementType type = field_of(layout, FieldKind::bias).type;
+  const bool usual = type == ElementType::f32 || type == layout.element;
+  return usual ? "" : fmt::format("_bias_{}", name(type));
+}
+
 bool is_unpacked(const Layout& layout) {
   return layout.side == Side::lhs && is_float(layout.element) && layout.panel == Length{1} &&
          layout.k_multiple == 1;

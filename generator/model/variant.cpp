@@ -115,6 +115,7 @@ std::string text_of(const Variant& v, const std::string& blocks) {
   const Technique usual = usual_for_all ? v.isa->usual_technique : Technique::fma;
   if (v.technique != usual) text += fmt::format("_{}", name(v.technique));
   if (v.style != LayoutStyle::own) text += fmt::format("_{}", name(v.style));
+  text += bias_suffix(v.rhs);
   text += blocks;
   const Knobs& knobs = v.knobs;
   const Knobs defaults;

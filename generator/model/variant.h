@@ -104,6 +104,7 @@ struct Panels {
   int block = 0;  ///< values of k that share a weight scale; zero: the format's
   std::optional<ElementType> scales = {};  ///< per block; none: the format's
   ElementType sums = ElementType::f32;     ///< of products of floats
+  std::optional<ElementType> bias = {};    ///< beside floats of layout kleidiai; none: as usual
 };
 
 /// Throws std::invalid_argument where products of such activations have no outputs of that type, or

@@ -52,7 +52,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
     if (packer.panel != Length{}) {
-      if (layout.panel == packer.panel && !is_unpacked(layout)) users.push_back(variant);
+      const bool reads = layout.panel == packer.panel && bias_suffix(layout) == packer.bias;
+      if (reads && !is_unpacked(layout)) users.push_back(variant);
       continue;
     }
     // Plain C packs what is as wide as vectors.

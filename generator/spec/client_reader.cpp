@@ -46,10 +46,18 @@ Variants of_family(const YamlNode& node, const Variants& variants) {
 
 std::string describe_kernel(const Variant& variant) {
   const std::string& core = variant.knobs.core;
-  return fmt::format("{{isa: {}{}, panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}}}",
-                     variant.isa->name, core.empty() ? "" : ", core: " + core,
-                     to_string(variant.lhs.panel), to_string(variant.rhs.panel),
-                     variant.rhs.order.kr, to_string(variant.tile.m), to_string(variant.tile.n));
+  const bool unusual = !bias_suffix(variant.rhs).empty();
+  return fmt::format(
+      "{{isa: {}{}, panels: {{lhs: {}, rhs: {}, kr: {}{}}}, tile: {{m: {}, n: {}}}}}",
+      variant.isa->name, core.empty() ? "" : ", core: " + core, to_string(variant.lhs.panel),
+      to_string(variant.rhs.panel), variant.rhs.order.kr, unusual ? ", bias: f16" : "",
+      to_string(variant.tile.m), to_string(variant.tile.n));
+}
+
+/// What bias_suffix() says of layouts with that `bias`.
+std::string read_bias_suffix(const YamlNode& node) {
+  const YamlNode* const bias = node.find("bias");
+  return bias == nullptr ? "" : fmt::format("_bias_{}", name(read_bias(*bias)));
 }
 
 [[noreturn]] void fail_without_kernel(const YamlNode& node, const Variants& family) {
@@ -64,7 +72,7 @@ std::string describe_kernel(const Variant& variant) {
 /// `key`: whose tile they have.
 Variants find_kernels(const YamlNode& node, const Variants& family, const std::string& key) {
   const YamlNode& panels = node.at("panels");
-  panels.expect_keys({"lhs", "rhs", "kr"});
+  panels.expect_keys({"lhs", "rhs", "kr", "bias"});
   const YamlNode& tile = node.at(key);
   tile.expect_keys({"m", "n"});
   const Length lhs = read_tile_m(panels.at("lhs"));
@@ -73,10 +81,12 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
   const Tile wanted = {read_tile_m(tile.at("m")), read_tile_n(tile.at("n"))};
   const std::string& isa = node.at("isa").text();
   const YamlNode* const core = node.find("core");
+  const std::string bias = read_bias_suffix(panels);
   Variants found;
   for (const Variant* variant : family) {
     if (variant->isa->name == isa && variant->lhs.panel == lhs && variant->rhs.panel == rhs &&
-        variant->rhs.order.kr == kr && variant->tile.m == wanted.m && variant->tile.n == wanted.n &&
+        variant->rhs.order.kr == kr && bias_suffix(variant->rhs) == bias &&
+        variant->tile.m == wanted.m && variant->tile.n == wanted.n &&
         variant->knobs.core == (core == nullptr ? "" : core->text())) {
       found.push_back(variant);
     }
@@ -185,15 +195,17 @@ void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& p
   if (lhs) {
     node.expect_keys({"name", "lhs", "from", "panel", "of", "rows", "k"});
   } else {
-    node.expect_keys({"name", "rhs", "with", "from", "panel", "edge", "of", "tail", "k"});
+    node.expect_keys({"name", "rhs", "with", "from", "panel", "bias", "edge", "of", "tail", "k"});
   }
   packer.panel = lhs ? read_tile_m(node.at("panel")) : read_tile_n(node.at("panel"));
+  packer.bias = read_bias_suffix(node);
   std::set<std::string> known;
   for (const Variant* variant : variants) {
     const Format* const format = lhs ? variant->family.lhs : variant->family.rhs;
     const Layout& layout = lhs ? variant->lhs : variant->rhs;
     const bool reads = variant->style == LayoutStyle::kleidiai && !is_unpacked(layout);
-    if (reads && format == packer.format) known.insert(to_string(layout.panel));
+    const bool fits = format == packer.format && bias_suffix(layout) == packer.bias;
+    if (reads && fits) known.insert(to_string(layout.panel));
   }
   if (known.count(to_string(packer.panel)) == 0) {
     node.at("panel").fail(

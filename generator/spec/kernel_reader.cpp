@@ -44,6 +44,7 @@ struct Shape {
   const YamlNode* lhs = nullptr;
   const YamlNode* rhs = nullptr;
   const YamlNode* kr = nullptr;
+  const YamlNode* bias = nullptr;
   const YamlNode* layout = nullptr;
   const YamlNode* block = nullptr;
   const YamlNode* scales = nullptr;
@@ -92,12 +93,15 @@ std::vector<Shape> read_sizes(const YamlNode& entry) {
   tile.expect_keys({"m", "n"});
   Shape common;
   if (const YamlNode* panels = entry.find("panels")) {
-    panels->expect_keys({"lhs", "rhs", "kr"});
+    panels->expect_keys({"lhs", "rhs", "kr", "bias"});
     if ((common.lhs = panels->find("lhs")) != nullptr) {
       common.panels.lhs = read_tile_m(*common.lhs);
     }
     if ((common.rhs = panels->find("rhs")) != nullptr) common.panels.rhs = read_tile_n(*common.rhs);
     if ((common.kr = panels->find("kr")) != nullptr) common.panels.kr = read_kr(*common.kr);
+    if ((common.bias = panels->find("bias")) != nullptr) {
+      common.panels.bias = read_bias(*common.bias);
+    }
   }
   std::vector<Shape> shapes;
   for (const YamlNode* m : alternatives(tile.at("m"))) {
@@ -229,6 +233,10 @@ LayoutPair layouts_of(const Family& family, Technique technique, const YamlNode&
   panels.style = shape.panels.style;
   const YamlNode& cause = shape.layout != nullptr ? *shape.layout : technique_node;
   LayoutPair layouts = choose(panels, cause);
+  if (shape.bias != nullptr) {
+    panels.bias = shape.panels.bias;
+    layouts = choose(panels, *shape.bias);
+  }
   if (shape.block != nullptr) {
     panels.block = shape.panels.block;
     layouts = choose(panels, *shape.block);
@@ -441,6 +449,10 @@ ElementType read_source(const YamlNode& node, bool codes) {
 
 ElementType read_sums(const YamlNode& node) {
   return read_type(node, "sum type", {ElementType::f16, ElementType::f32}, output_name);
+}
+
+ElementType read_bias(const YamlNode& node) {
+  return read_type(node, "bias type", {ElementType::f16, ElementType::f32}, output_name);
 }
 
 ElementType read_scales(const YamlNode& node) {

@@ -14,6 +14,7 @@ std::vector<const YamlNode*> alternatives(const YamlNode& node);
 /// The type of scales that blocks have. Throws SpecError.
 ElementType read_sums(const YamlNode& node);
 ElementType read_scales(const YamlNode& node);
+ElementType read_bias(const YamlNode& node);
 /// What rows of activations hold: f32, f16, bf16; or s8, which is i8, where they may be codes.
 ElementType read_source(const YamlNode& node, bool codes);
 /// One of these, or qai8, which is i8.

@@ -329,12 +329,13 @@ TEST_P(Unpack, WhatIsNotKeptIsRefused) {
   }
 }
 
-/// One for each layout that they read.
+/// One for each layout that they read, but for those with biases of f16, which plans do not take.
 std::vector<const tw_kernel*> readers() {
   std::set<uint64_t> seen;
   std::vector<const tw_kernel*> rows = running_kernels();
   std::erase_if(rows, [&](const tw_kernel* row) {
-    return row->dst != TW_F32 || !seen.insert(row->rhs->id).second;
+    const bool planned = row->dst == TW_F32 && row->rhs->axes->bias.type != TW_F16;
+    return !planned || !seen.insert(row->rhs->id).second;
   });
   return rows;
 }

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
+// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf32_f16_neon.h"
@@ -79,6 +79,6 @@ void kai_run_rhs_pack_kxn_bf16p12x4biasf32_f16_neon(
   args.source_stride = rhs_stride;
   args.packed_stride = 12 * (row_bytes(k));
   args.bias = bias;
-  tw_kai_pack_bf16_f16(&args, 12, 4, 1);
+  tw_kai_pack_bf16_f16(&args, 12, 4, 4, 1);
 }
 #endif

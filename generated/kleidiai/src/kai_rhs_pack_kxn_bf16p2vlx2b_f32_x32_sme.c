@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
+// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme.h"
@@ -84,6 +84,6 @@ void kai_run_rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme(
   args.source_stride = rhs_stride;
   args.packed_stride = (2 * kai_get_sme_vector_length_u32()) * (row_bytes(k));
   args.bias = bias;
-  tw_kai_pack_bf16_f32(&args, (2 * kai_get_sme_vector_length_u32()), 2, 1);
+  tw_kai_pack_bf16_f32(&args, (2 * kai_get_sme_vector_length_u32()), 2, 4, 1);
 }
 #endif

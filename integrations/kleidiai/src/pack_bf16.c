@@ -46,8 +46,8 @@ static uint8_t* place(uint8_t* panel_at, size_t panel, size_t depth, size_t i, s
 }
 
 static void pack_columns(const tw_pack_args* args, const source_type* type, size_t first,
-                         uint8_t* to, size_t panel, size_t depth, int first_again) {
-  enum { bias_bytes = 4 };
+                         uint8_t* to, size_t panel, size_t depth, size_t bias_bytes,
+                         int first_again) {
   const size_t left = args->rows - first, columns = left < panel ? left : panel;
   const size_t end = first_again && args->k != 0 ? padded(args->k, depth) : args->k;
   memset(to, 0, panel * (bias_bytes + 2 * padded(args->k, depth)));
@@ -64,20 +64,22 @@ static void pack_columns(const tw_pack_args* args, const source_type* type, size
 }
 
 static void pack_weights(const tw_pack_args* args, const source_type* type, size_t panel,
-                         size_t depth, int first_again) {
+                         size_t depth, size_t bias_bytes, int first_again) {
   uint8_t* to = (uint8_t*)args->packed;
   for (size_t first = 0; first < args->rows; first += panel) {
-    pack_columns(args, type, first, to, panel, depth, first_again);
+    pack_columns(args, type, first, to, panel, depth, bias_bytes, first_again);
     to += args->packed_stride;
   }
 }
 
-void tw_kai_pack_bf16_f32(const tw_pack_args* args, size_t panel, size_t depth, int first_again) {
-  pack_weights(args, &f32_values, panel, depth, first_again);
+void tw_kai_pack_bf16_f32(const tw_pack_args* args, size_t panel, size_t depth, size_t bias_bytes,
+                          int first_again) {
+  pack_weights(args, &f32_values, panel, depth, bias_bytes, first_again);
 }
 
-void tw_kai_pack_bf16_f16(const tw_pack_args* args, size_t panel, size_t depth, int first_again) {
-  pack_weights(args, &f16_values, panel, depth, first_again);
+void tw_kai_pack_bf16_f16(const tw_pack_args* args, size_t panel, size_t depth, size_t bias_bytes,
+                          int first_again) {
+  pack_weights(args, &f16_values, panel, depth, bias_bytes, first_again);
 }
 
 void tw_kai_pack_bf16_rows_f16(const tw_pack_args* args, size_t panel, size_t depth) {

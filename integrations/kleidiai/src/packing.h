@@ -55,9 +55,11 @@ void tw_kai_pack_qsi4c32_q4_0_apart(const tw_pack_args* args, size_t panel, int 
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 
 // Weights in bf16, of floats in rows of n. `first_again`: where the last group of k has no values,
-// that of k 0 stands again.
-void tw_kai_pack_bf16_f32(const tw_pack_args* args, size_t panel, size_t depth, int first_again);
-void tw_kai_pack_bf16_f16(const tw_pack_args* args, size_t panel, size_t depth, int first_again);
+// that of k 0 stands again. `bias_bytes`: of each.
+void tw_kai_pack_bf16_f32(const tw_pack_args* args, size_t panel, size_t depth, size_t bias_bytes,
+                          int first_again);
+void tw_kai_pack_bf16_f16(const tw_pack_args* args, size_t panel, size_t depth, size_t bias_bytes,
+                          int first_again);
 // Activations likewise.
 void tw_kai_pack_bf16_rows_f16(const tw_pack_args* args, size_t panel, size_t depth);
 // Where the last panel of activations has no rows: its first one, of groups of so many bytes.

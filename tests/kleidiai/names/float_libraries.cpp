@@ -135,7 +135,8 @@ std::vector<PackedStride> packed_strides() {
   PackedStride{kai_get_rhs_packed_stride_##name, our_kai_get_rhs_packed_stride_##name}
   std::vector<PackedStride> all = {
       BOTH(rhs_pack_kxn_x32p16x1b_x32_x32_neon), BOTH(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon),
-      BOTH(rhs_pack_kxn_x16p32x1b_x16_x16_neon), BOTH(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon)};
+      BOTH(rhs_pack_kxn_x16p32x1b_x16_x16_neon), BOTH(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon),
+      BOTH(rhs_pack_kxn_bf16p12x4biasf16_f16_neon)};
   const std::vector<PackedStride> of_sme = {
       BOTH(rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme),
       BOTH(rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme), BOTH(rhs_pack_kxn_x16p2vlx2b_x16_x16_sme),

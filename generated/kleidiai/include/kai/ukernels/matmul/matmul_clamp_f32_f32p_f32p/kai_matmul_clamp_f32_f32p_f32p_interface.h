@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
+// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (bfca8eaf918ed24a)
+// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
 // again  tilewright generate
 
 #pragma once
