@@ -7,6 +7,7 @@
 #include "lower/pack_rhs.h"
 #include "lower/pack_steps.h"
 #include "lower/pack_tops.h"
+#include "lower/source_codes.h"
 #include "lower/splat.h"
 #include "lower/widen.h"
 
@@ -29,7 +30,7 @@ class PlainPacker {
         given_{b},
         from_(path_of(source.axes, FieldKind::data)),
         to_(path_in_panel(layout)),
-        bias_(source_offset(b, layout, source)),
+        codes_(b, layout, source),
         k_(b.arg(ArgField::pack_k)),
         padded_(padded_k(b, layout)),
         // Whole lines of a row, and whatever shares a byte, or a scale.
@@ -233,54 +234,15 @@ class PlainPacker {
     return at;
   }
 
-  [[nodiscard]] ElementType source_type() const {
-    return field_axes(source_.axes, FieldKind::data).type;
-  }
-  [[nodiscard]] int64_t half() const { return int64_t{1} << (bits(source_type()) - 1); }
-  [[nodiscard]] Value code_bits(Value x, const char* name) const {
-    return b_.op(OpCode::iand_imm, {x}, {.imm = 2 * half() - 1}, name);
-  }
-
-  /// What `of_code` makes for a code of a byte, that of number `which`. They are numbered from
-  /// `first` on.
-  template <typename OfCode>
-  [[nodiscard]] Value chosen_code(Value which, int64_t first, int64_t count,
-                                  const OfCode& of_code) const {
-    if (count == 1) return of_code(first);
-    const int64_t half = count / 2;
-    const Value upper = chosen_code(which, first + half, half, of_code);
-    const Value bit = code_bit(which, half, 8 / source_bits());
-    return choose(b_, {bit, upper, chosen_code(which, first, half, of_code)}, "given");
-  }
-  /// A bit of a number below `end`.
-  [[nodiscard]] Value code_bit(Value number, int64_t bit, int64_t end) const {
-    return 2 * bit == end && bit == 1 ? number : b_.op(OpCode::iand_imm, {number}, {.imm = bit});
-  }
-  [[nodiscard]] int64_t source_bits() const { return bits(source_type()); }
-
-  /// The code of that number in a byte, as it stands there; bits above it are left.
-  [[nodiscard]] Value code_of(Value byte, Value number) const {
-    const auto of_code = [&](int64_t number) {
-      if (number == 0) return code_bits(byte, "");
-      return b_.op(OpCode::ishr, {byte}, {.imm = number * source_bits()});
-    };
-    return chosen_code(number, 0, 8 / source_bits(), of_code);
-  }
-
-  /// A value; a code as an unsigned number, which is half() more.
+  [[nodiscard]] int64_t half() const { return codes_.half(); }
   [[nodiscard]] Value read(const Place& row, Value k) const {
-    const Place from = at(row, near_from_, k);
-    const int width = std::max(bits(source_type()), 8);
-    const Value byte = b_.op(OpCode::load_scalar, {from.bytes}, {.bits = width}, "value");
-    if (is_float(source_type())) return byte;
-    if (from.code == no_value) return code_bits(plus(b_, {byte, bias_}), "code");
-    return code_bits(plus(b_, {code_of(byte, from.code), bias_}), "code");
+    return codes_.load(at(row, near_from_, k));
   }
 
   /// What the layout keeps of it, in the high or low half of a byte.
   [[nodiscard]] Value stored(Value code, bool high) const {
     const bool is_unsigned = high ? layout_.order.high_unsigned : layout_.order.low_unsigned;
-    return is_unsigned ? code : code_bits(b_.add(code, half()), "stored");
+    return is_unsigned ? code : codes_.code_bits(b_.add(code, half()), "stored");
   }
 
   /// One by one from `first` on.
@@ -314,10 +276,10 @@ class PlainPacker {
       const Value low = is_unsigned ? b_.add(code, -half()) : stored(code, high);
       return number == 0 ? low : b_.op(OpCode::ishl, {low}, {.imm = number * element_bits()});
     };
-    const Value upper = chosen_code(to.code, count / 2, count / 2, more);
+    const Value upper = codes_.chosen(to.code, count / 2, count / 2, more);
     const Value old = b_.op(OpCode::load_scalar, {to.bytes}, {.bits = 8}, "old");
-    const Value bit = code_bit(to.code, count / 2, count);
-    const Value lower = chosen_code(to.code, 0, count / 2, more);
+    const Value bit = codes_.number_bit(to.code, count / 2, count);
+    const Value lower = codes_.chosen(to.code, 0, count / 2, more);
     const Value byte = plus(b_, {old, choose(b_, {bit, upper, lower})});
     b_.op(OpCode::store_scalar, {to.bytes, byte}, {.bits = 8});
   }
@@ -429,7 +391,7 @@ class PlainPacker {
 
   /// Of a column's block, as a signed code.
   [[nodiscard]] Value zero_code(Value column, Value first_k) const {
-    const int64_t together = 8 / source_bits();
+    const int64_t together = 8 / codes_.width();
     const Value number = blocks_in(first_k);
     const Value column_bytes = over(b_, b_.add(blocks_in(k_), together - 1), together);
     const Value from =
@@ -437,7 +399,7 @@ class PlainPacker {
     const Value at = plus(b_, {from, over(b_, number, together)}, "zero_from");
     const Value byte = b_.op(OpCode::load_scalar, {at}, {.bits = 8}, "zero_byte");
     const Value which = together == 1 ? no_value : remainder(given_, number, together);
-    return b_.add(code_bits(code_of(byte, which), "zero_code"), -half());
+    return b_.add(codes_.code_bits(codes_.in_byte(byte, which), "zero_code"), -half());
   }
 
   /// Where a column's block has its value in an array beside the weights.
@@ -469,8 +431,8 @@ class PlainPacker {
 
   /// What the row's value of k is, as f32.
   [[nodiscard]] Value real(const Row& row, Value k) const {
-    if (is_float(source_type())) {
-      return load_float(at(row.from, near_from_, k).bytes, source_type(), "real");
+    if (is_float(codes_.type())) {
+      return load_float(at(row.from, near_from_, k).bytes, codes_.type(), "real");
     }
     const bool from_lowest = row.minimum != no_value;
     const Value raw = read(row.from, k);
@@ -501,20 +463,13 @@ class PlainPacker {
     });
   }
 
-  /// What makes a code of the source an unsigned number, in as many bits.
-  static Value source_offset(Builder& b, const Layout& layout, const Source& source) {
-    const FieldAxes& codes = field_axes(source.axes, FieldKind::data);
-    if (is_float(codes.type)) return no_value;
-    const Value half = b.constant(int64_t{1} << (bits(codes.type) - 1));
-    return b.op(OpCode::isub, {half, given_offset(b, layout, source)}, {}, "offset");
-  }
-
   Builder& b_;
   const Layout& layout_;
   const Source& source_;
   Given given_;
   Path from_, to_;
-  Value bias_, k_, padded_;
+  SourceCodes codes_;
+  Value k_, padded_;
   int64_t at_once_;
   Path near_from_, near_to_;  ///< of values of k that are packed at once
   Value block_;               ///< values of one; none: there are no blocks
