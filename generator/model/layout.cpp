@@ -225,7 +225,7 @@ Length apart_bytes(const Layout& layout) {
 }
 
 bool has_fields_apart(const Layout& layout) {
-  return layout.fields.back().apart;
+  return !layout.fields.empty() && layout.fields.back().apart;
 }
 
 Length panel_bytes(const Layout& layout, int64_t k) {
