@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
+// from   integrations/kleidiai/names.yaml (100f2b1f70e9b21b)
 // again  tilewright generate
 
 #pragma once
@@ -156,6 +156,7 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve.h>
 #include <kai/ukernels/matmul/pack/kai_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_bf16p1x4_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_bf16p8x4_f32_neon.h>
@@ -175,6 +176,7 @@
 #define TW_KAI_CHUNK_PACKERS(X) \
   X(rhs_imatmul_pack_kxn_x16p2vlx2b_x16_x16_sme) \
   X(rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
   X(imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme)
 
 #define TW_KAI_CHUNK_ROW_PACKERS(X) \
@@ -1393,6 +1395,13 @@
   X(kai_get_rhs_packed_offset_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
   X(kai_get_rhs_packed_size_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
   X(kai_run_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
+  X(kai_get_n_step_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_offset_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_bias_offset_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_packed_stride_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_packed_offset_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_get_rhs_packed_size_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
+  X(kai_run_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
   X(kai_get_n_step_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
   X(kai_get_rhs_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
   X(kai_get_bias_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
