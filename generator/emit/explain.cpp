@@ -47,16 +47,51 @@ void count_rows(const Region& region, int64_t times, std::map<const Row*, int>& 
   }
 }
 
-/// What stands around the loop is done beside other blocks: it takes ports and dispatch.
-void add_around(const Bounds& own, int64_t trips, Explanation& it) {
-  const auto times = static_cast<double>(trips);
-  it.bounds.ports = it.bounds.ports * times + own.ports;
-  it.bounds.dispatch = it.bounds.dispatch * times + own.dispatch;
-  it.bounds.latency *= times;
-  for (size_t i = 0; i < own.port_load.size(); ++i) {
-    it.bounds.port_load[i] = it.bounds.port_load[i] * times + own.port_load[i];
+bool puts_row(const Row& row) {
+  return std::any_of(row.means.begin(), row.means.end(),
+                     [](const MeansNode& node) { return node.code == OpCode::tile_put; });
+}
+
+/// The loop that adds a block to what a tile's rows add up to, if one does.
+const Loop* loop_over_rows(const Loop& around) {
+  for (const Node& node : around.body.nodes) {
+    const auto* loop = std::get_if<std::unique_ptr<Loop>>(&node);
+    if (loop == nullptr) continue;
+    const auto puts = [](const Node& inner) {
+      const auto* op = std::get_if<Op>(&inner);
+      return op != nullptr && op->row != nullptr && puts_row(*op->row);
+    };
+    const std::vector<Node>& body = (*loop)->body.nodes;
+    if (std::any_of(body.begin(), body.end(), puts)) return loop->get();
   }
-  it.cycles += std::max(own.ports, own.dispatch);
+  return nullptr;
+}
+
+/// As that core has them.
+int64_t rows_of_tile(const Isa& isa, const CoreModel& core) {
+  const int64_t segments = std::max(core.vector_bytes / 16, 1);
+  return isa.tile_rows().at({segments, segments});
+}
+
+/// What stands around the loop is done beside other blocks: it takes ports and dispatch, so many
+/// times.
+void add_around(const Bounds& own, int64_t count, Explanation& it) {
+  const auto times = static_cast<double>(count);
+  it.bounds.ports += times * own.ports;
+  it.bounds.dispatch += times * own.dispatch;
+  for (size_t i = 0; i < own.port_load.size(); ++i) {
+    it.bounds.port_load[i] += times * own.port_load[i];
+  }
+  it.cycles += times * std::max(own.ports, own.dispatch);
+}
+
+Bounds multiplied(Bounds bounds, int64_t trips) {
+  const auto times = static_cast<double>(trips);
+  bounds.ports *= times;
+  bounds.dispatch *= times;
+  bounds.latency *= times;
+  for (double& load : bounds.port_load) load *= times;
+  return bounds;
 }
 
 }  // namespace
@@ -78,6 +113,9 @@ Explanation explain(const Program& program, const CoreModel& core, int64_t block
   std::map<const Row*, int> counts;
   count_rows(loop->body, trips, counts);
   if (around != nullptr) count_rows(around->body, 1, counts);
+  const Loop* by_rows = loop_over_rows(around != nullptr ? *around : *loop);
+  const int64_t rows = by_rows == nullptr ? 0 : rows_of_tile(*program.isa, core);
+  if (by_rows != nullptr) count_rows(by_rows->body, rows, counts);
   std::map<std::string, int> mix;
   double peak = 0;
   for (const auto& [row, count] : counts) {
@@ -89,7 +127,7 @@ Explanation explain(const Program& program, const CoreModel& core, int64_t block
   std::sort(it.mix.begin(), it.mix.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  const int loops = static_cast<int>(trips) + (around != nullptr ? 1 : 0);
+  const int loops = static_cast<int>(trips + rows) + (around != nullptr ? 1 : 0);
   it.instructions += loops * static_cast<int>(program.isa->rules.loop_end.size());
   it.macs_per_instruction = static_cast<double>(it.macs) / it.instructions;
   const bool has_outer = std::any_of(counts.begin(), counts.end(), [](const auto& entry) {
@@ -97,9 +135,10 @@ Explanation explain(const Program& program, const CoreModel& core, int64_t block
     return node != nullptr && info(node->code).facts.work == Work::outer_products;
   });
   it.times = times_longer(*program.isa, core, has_outer);
-  it.bounds = bounds(program, *loop, core);
+  it.bounds = multiplied(bounds(program, *loop, core), trips);
   it.cycles = cycles_per_iteration(program, *loop, core) * static_cast<double>(trips);
-  if (around != nullptr) add_around(bounds(program, *around, core), trips, it);
+  if (around != nullptr) add_around(bounds(program, *around, core), 1, it);
+  if (by_rows != nullptr) add_around(bounds(program, *by_rows, core), rows, it);
   if (it.cycles > 0) it.macs_per_cycle = static_cast<double>(it.macs) / it.cycles;
   if (peak > 0) it.peak_macs_per_cycle = static_cast<double>(it.macs) / peak;
   if (it.cycles > 0) it.share_of_peak = peak / it.cycles;

@@ -172,6 +172,28 @@ TEST(Explain, KernelsReachTheirGoals) {
   });
 }
 
+/// Of 64 bytes a vector, 16 rows of two tiles are read, scaled and put back after every block.
+TEST(Explain, RowsOfTilesAreCounted) {
+  const CoreModel core = read_core(source_dir / "templates", "sme");
+  int seen = 0;
+  const auto check = [&](const Variant& variant, const Program& program) {
+    if (variant.technique != Technique::outer || variant.rhs.block != 32) return;
+    ++seen;
+    const Explanation it = explain(program, core);
+    const auto of = [&](const std::string& name) {
+      for (const auto& [row, count] : it.mix) {
+        if (row == name) return count;
+      }
+      return 0;
+    };
+    EXPECT_EQ(of("smopa"), 16) << to_text(it);
+    EXPECT_EQ(of("fmla"), 32) << to_text(it);
+    EXPECT_GT(it.cycles, 64 + 16) << to_text(it);
+  };
+  for_each_kernel("sme", check, "matmul_clamp_f32_qsi8d32p_qsi4c32p");
+  EXPECT_EQ(seen, 1);
+}
+
 /// On the same packed operands KleidiAI's loops do 18.8 (8x8), 15.1 (4x8) and 15.8 (8x4) on i8mm,
 /// 11.8 and 4.7 to 5.4 on dotprod.
 TEST(Explain, KernelsOnKleidiaisLayoutsNeedFewerInstructions) {
