@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
+// from   integrations/kleidiai/names.yaml (7ade3faf2c83d422)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_lhs_imatmul_pack_x8p2vlx4_x8p_sme.h"

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
+// from   integrations/kleidiai/names.yaml (7ade3faf2c83d422)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
+// from   integrations/kleidiai/names.yaml (7ade3faf2c83d422)
 // again  tilewright generate
 
 #pragma once

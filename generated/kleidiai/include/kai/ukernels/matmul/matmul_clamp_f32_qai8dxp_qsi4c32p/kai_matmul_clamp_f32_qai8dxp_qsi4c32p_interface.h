@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
+// from   integrations/kleidiai/names.yaml (7ade3faf2c83d422)
 // again  tilewright generate
 
 #pragma once

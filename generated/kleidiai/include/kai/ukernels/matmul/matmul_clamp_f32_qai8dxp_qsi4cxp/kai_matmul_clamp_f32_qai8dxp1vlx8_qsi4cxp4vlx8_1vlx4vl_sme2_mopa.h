@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4cxp16svlx4_4svlx16svl_sme2_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (9caf5a6d1e21589d)
+// from   integrations/kleidiai/names.yaml (7ade3faf2c83d422)
 // again  tilewright generate
 
 #pragma once
