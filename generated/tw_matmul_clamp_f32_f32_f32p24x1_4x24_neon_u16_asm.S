@@ -8,7 +8,7 @@
 //     | 768 x k bits of codes | 24 f32 x bias |
 // tile 4 x 24: needs 32 vector registers on neon (23 accumulators + 9 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (6c0e2529413a18b7)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (9dab153007ed70e5)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (100f2b1f70e9b21b)
+// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
 // again  tilewright generate
 
 #pragma once
@@ -91,12 +91,17 @@
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p_f16p_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p_f32p_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32p_f32p/kai_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p_f16p_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_f16p_f16p/kai_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p_bf16p_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme_mopa.h>
@@ -142,6 +147,7 @@
 #include <kai/ukernels/matmul/pack/kai_lhs_pack_f32p2vlx1_f32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_pack_x16p2vlx2_x16_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x16p2vlx2b_x16_x16_sme.h>
@@ -200,7 +206,12 @@
   X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p16x1biasf16_6x16x8_neon_mla) \
   X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla) \
   X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55) \
-  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla)
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(matmul_clamp_f32_f32_f32p, matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(matmul_clamp_f16_f16_f16p, matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla)
 
 #define TW_KAI_FLOAT_RHS_PACKERS(X) \
   X(rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
@@ -212,6 +223,7 @@
   X(rhs_pack_kxn_x32p4vlx1b_x32_x32_sve) \
   X(rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme) \
   X(rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
   X(rhs_pack_kxn_x16p2vlx2b_x16_x16_sme) \
   X(rhs_pack_nxk_x16p2vlx2b_x16_x16_sme) \
   X(rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme) \
@@ -948,6 +960,36 @@
   X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_dst_size_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_run_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_run_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_run_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
+  X(kai_get_m_step_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_n_step_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_nr_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_kr_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_sr_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_get_dst_size_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
+  X(kai_run_matmul_clamp_f32_f32_f32p16vlx1b_1x16vl_sme2_mla) \
   X(kai_get_m_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
   X(kai_get_n_step_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
   X(kai_get_mr_matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -992,6 +1034,26 @@
   X(kai_get_dst_offset_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_get_dst_size_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_run_matmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_n_step_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_nr_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_kr_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_sr_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_run_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot) \
+  X(kai_get_m_step_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_n_step_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_nr_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_kr_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_sr_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_lhs_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_dst_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_get_dst_size_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
+  X(kai_run_matmul_clamp_f16_f16_f16p2vlx2b_1x8vl_sme_mla) \
   X(kai_get_m_step_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
   X(kai_get_n_step_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
   X(kai_get_mr_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa) \
@@ -1312,6 +1374,13 @@
   X(kai_get_rhs_packed_offset_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
   X(kai_get_rhs_packed_size_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
   X(kai_run_rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme) \
+  X(kai_get_n_step_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
+  X(kai_get_rhs_offset_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
+  X(kai_get_bias_offset_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
+  X(kai_get_rhs_packed_stride_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
+  X(kai_get_rhs_packed_offset_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
+  X(kai_get_rhs_packed_size_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
+  X(kai_run_rhs_pack_kxn_f32p16vlx1b_f32_f32_sme) \
   X(kai_get_m_step_lhs_pack_x16p2vlx2_x16_sme) \
   X(kai_get_lhs_offset_lhs_pack_x16p2vlx2_x16_sme) \
   X(kai_get_lhs_packed_offset_lhs_pack_x16p2vlx2_x16_sme) \

@@ -261,6 +261,16 @@ std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layo
 
 }  // namespace
 
+bool has_one_row(const ClientMatmul& matmul) {
+  const Variant& kernel = *matmul.kernels.front();
+  return is_unpacked(kernel.lhs) && kernel.tile.m == Length{1};
+}
+
+std::string check_row(const ClientMatmul& matmul) {
+  if (has_one_row(matmul)) return client_check("m_idx == 0");
+  return client_check(fmt::format("m_idx % {} == 0", length_text(matmul.m_step)));
+}
+
 bool checks_strides(const ClientMatmul& matmul) {
   const Variant& kernel = *matmul.kernels.front();
   if (!is_float(*kernel.family.lhs)) return true;
@@ -269,15 +279,14 @@ bool checks_strides(const ClientMatmul& matmul) {
 }
 
 ClientFunction lhs_offset(const ClientMatmul& matmul) {
-  ClientFunction offset = {
-      "get_lhs_offset",
-      "size_t",
-      {"size_t m_idx", "size_t lhs_stride"},
-      client_check(fmt::format("m_idx % {} == 0", length_text(matmul.m_step))) +
-          client_return("m_idx * lhs_stride")};
+  ClientFunction offset = {"get_lhs_offset",
+                           "size_t",
+                           {"size_t m_idx", "size_t lhs_stride"},
+                           check_row(matmul) + client_return("m_idx * lhs_stride")};
   // So it is called in KleidiAI's struct.
   const bool halves = matmul.kernels.front()->family.lhs->element == ElementType::f16;
   if (halves) offset.member = "get_lhs_packed_offset";
+  if (halves && has(matmul.name, "_dot")) offset.name = offset.member;
   return offset;
 }
 

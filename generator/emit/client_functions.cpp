@@ -69,6 +69,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
     run.body += "  KAI_UNUSED(dst_stride_col);\n";
   }
   run.parameters = with(run.parameters, clamp_parameters(kernel.family));
+  if (has_one_row(matmul)) run.body += client_check("m == 1");
   run.body += check_blocks(kernel.rhs) +
               "  tw_args args = {0};\n"
               "  args.size = sizeof args;\n"
@@ -176,7 +177,7 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       {"get_dst_offset",
        "size_t",
        {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
-       client_check(fmt::format("m_idx % {} == 0", length_text(matmul.m_step))) +
+       check_row(matmul) +
            client_check(fmt::format("n_idx % {} == 0", length_text(matmul.n_step))) +
            client_return(fmt::format("n_idx * {} + m_idx * dst_stride", bytes))},
       {"get_dst_size",

@@ -27,6 +27,10 @@ std::string pack_args(const std::string& rows, const std::string& operand,
 // client_floats.cpp
 /// Where rows of floats begin, which are not packed.
 ClientFunction lhs_offset(const ClientMatmul& matmul);
+/// Whether there is one row only, which is not packed.
+bool has_one_row(const ClientMatmul& matmul);
+/// That "m_idx" is the first row of a step.
+std::string check_row(const ClientMatmul& matmul);
 /// Whether columns of outputs that are apart are refused: those of floats are so by older names
 /// only.
 bool checks_strides(const ClientMatmul& matmul);

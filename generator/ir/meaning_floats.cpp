@@ -49,6 +49,15 @@ void fma_f16(const Step& s, uint8_t* to, size_t first) {
   }
 }
 
+/// `which` of a lane's two elements.
+void fma_f16_of_pair(const Step& s, uint8_t* to, size_t which) {
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    const float x = half_to_float(lane<uint16_t>(s, 0, 2 * i + which));
+    const float y = half_to_float(lane<uint16_t>(s, 1, 2 * i + which));
+    put(to, i, fused(x, y, lane<float>(s, 2, i)));
+  }
+}
+
 template <typename Dot, typename F>
 void dot2_bf16(const Step& s, uint8_t* to, Dot dot, F&& c_lane) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {

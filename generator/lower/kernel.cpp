@@ -168,12 +168,22 @@ std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contra
       return make_fma(v, fma_depth(v));
     case Contraction::fma_halves:
       return make_fma_halves(v, halves_depth(v));
+    case Contraction::fma_pairs:
+      return make_fma_pairs(v, 2);
     case Contraction::dot_groups:
     case Contraction::outer:
     case Contraction::tile_dot:
       break;
   }
   return nullptr;
+}
+
+/// Of rows of floats that are not packed, for one value of k at a time.
+std::unique_ptr<Multiplier> make_single(const Variant& v) {
+  const Contraction contraction = contract_of(v).contraction;
+  if (contraction == Contraction::fma_halves) return make_fma_halves(v, 1);
+  if (contraction == Contraction::fma_pairs) return make_fma_pairs(v, 1);
+  return make_fma(v, 1);
 }
 
 class KernelWriter {
@@ -331,10 +341,7 @@ class KernelWriter {
   }
 
   Rows sums(const Tile1& t) {
-    if (is_unpacked(v_.lhs)) {
-      const bool halves = contract_of(v_).contraction == Contraction::fma_halves;
-      return float_sums(t, *multiplier_, halves ? *make_fma_halves(v_, 1) : *make_fma(v_, 1));
-    }
+    if (is_unpacked(v_.lhs)) return float_sums(t, *multiplier_, *make_single(v_));
     if (is_float(*v_.family.lhs)) return multiplier_->finish(t, multiply_all(t, *multiplier_, {}));
     return v_.rhs.block != 0 ? block_sums(t, *multiplier_) : channel_sums(t, *multiplier_);
   }

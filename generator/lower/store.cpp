@@ -128,14 +128,18 @@ class OutputWriter {
         [&](Value dst, int64_t j, Value out) { output_->store(dst, j, out); });
   }
 
+  /// Where registers cannot hold the predicates of all vectors, each is made when it is wanted.
   void masked_rows() {
-    const std::vector<Value> columns = column_predicates(t_);
+    const RegisterFile* const file = b_.isa().file_of(Kind::predicate);
+    std::vector<Value> columns;
+    if (t_.vectors() <= file->count()) columns = column_predicates(t_);
+    const auto exist = [&](int64_t j) {
+      return columns.empty() ? column_predicate(t_, j) : columns[static_cast<size_t>(j)];
+    };
     const std::vector<Place> places = biases();
     const BiasOf bias = [&](int64_t j) {
-      const auto column = static_cast<size_t>(j);
-      return load_bias(t_, places[column], columns[column]);
+      return load_bias(t_, places[static_cast<size_t>(j)], exist(j));
     };
-    const auto exist = [&](int64_t j) { return columns[static_cast<size_t>(j)]; };
     rows_downwards(
         bias, [&](Value dst, int64_t j) { return output_->load(exist(j), dst, j); },
         [&](Value dst, int64_t j, Value out) { output_->store(exist(j), dst, j, out); });

@@ -264,6 +264,8 @@ Value multiply_add(const Tile1& t, Value weights, Value a, Value sum);
 std::unique_ptr<Multiplier> make_fma(const Variant& v, int64_t depth);
 /// Of operands of 16 bits, whose sums are f32, or f16.
 std::unique_ptr<Multiplier> make_fma_halves(const Variant& v, int64_t depth);
+/// The same of weights in pairs of k; `depth`: 2, or 1 where k ends.
+std::unique_ptr<Multiplier> make_fma_pairs(const Variant& v, int64_t depth);
 /// The depth at which vectors of activations pay: as many as a segment holds, where an operand can
 /// be one lane; 1 elsewhere.
 int64_t fma_depth(const Variant& v);

@@ -396,6 +396,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
       contract.pair == NibblePair::next || (in_tiles && contract.pair == NibblePair::none);
   if (!own && (!as_ours || !lhs.quantized_on_the_fly)) {
     LayoutPair layouts = kleidiai_layouts(lhs, rhs, panels, block);
+    // Pairs of k are the weights' only: rows are as their user keeps them.
+    if (contract.contraction == Contraction::fma_pairs) {
+      layouts.lhs.order.kr = layouts.lhs.k_multiple = 1;
+    }
     // Of panels as wide as vectors what stands where there is nothing is ours.
     if (!panels.lhs.is_fixed()) layouts.lhs.edge = Edge::zeros;
     if (!panels.rhs.is_fixed()) layouts.rhs.edge = Edge::zeros;

@@ -177,6 +177,8 @@ static const std::vector<OperandContract>& contracts() {
        none, false, false, f16, Contraction::fma_halves},
       {fma, kleidiai, f16, true, {{OpCode::fma_f16_lane}, {OpCode::load_dup, 16}}, {1}, one, halves,
        none, false, false, f16, Contraction::fma_halves},
+      {fma, kleidiai, f16, true, {{OpCode::fma_even_f16}, {OpCode::fma_odd_f16}}, {2}, one, lanes,
+       none, false, false, f16, Contraction::fma_pairs},
       {outer, own, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,
        none, false, false, f16, Contraction::outer},
       {outer, kleidiai, f16, true, {{OpCode::outer_f16}}, {2}, tile_rows, two_lanes,

@@ -32,6 +32,7 @@ enum class Contraction {
   mmla,
   fma,
   fma_halves,  ///< of operands of 16 bits
+  fma_pairs,   ///< of those whose weights stand in pairs of k
   outer,
   tile_dot  ///< tiles on either side, too
 };

@@ -32,6 +32,11 @@ OP(fma_lo_f16, "f16 f16 f32 -> f32", "i", VECTOR(fma_f16(s, to, 0)), .whole = Wh
    .immediate = {"the lane", Last::number, 7}, .work = Work::products)
 OP(fma_hi_f16, "f16 f16 f32 -> f32", "i", VECTOR(fma_f16(s, to, 4)), .whole = Whole::segment,
    .immediate = {"the lane", Last::number, 7}, .work = Work::products)
+/* the first or second element of each 32-bit lane of a times that of b, added to c */
+OP(fma_even_f16, "f16 f16 f32 -> f32", "", VECTOR(fma_f16_of_pair(s, to, 0)),
+   .work = Work::products)
+OP(fma_odd_f16, "f16 f16 f32 -> f32", "", VECTOR(fma_f16_of_pair(s, to, 1)),
+   .work = Work::products)
 /* f16, rounded once; b: 16-bit element #i of each segment */
 OP(fma_f16_lane, "f16 f16 f16 -> f16", "i", VECTOR(fma_f16_lane(s, to)), .whole = Whole::segment,
    .immediate = {"the lane", Last::number, 7}, .work = Work::products)

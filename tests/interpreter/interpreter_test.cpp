@@ -116,6 +116,8 @@ std::vector<Ground> grounds(const Isa& isa) {
     const Ground their_halves{
         &isa, technique, "f16", "f16", LayoutStyle::kleidiai, ElementType::f16, ElementType::f16};
     if (possible(their_halves)) all.push_back(their_halves);
+    const Ground their_pairs{&isa, technique, "f16", "f16", LayoutStyle::kleidiai};
+    if (possible(their_pairs)) all.push_back(their_pairs);
     const Ground halves{
         &isa, technique, "f16", "f16", LayoutStyle::own, ElementType::f16, ElementType::f16};
     if (possible(halves)) all.push_back(halves);

@@ -48,8 +48,8 @@ bool is_unpacked(const tw_layout& lhs) {
   return floats && lhs.panel == 1 && lhs.panel_scalable == 0 && lhs.k_multiple == 1;
 }
 
-bool has_half_sums(const tw_layout& lhs) {
-  return is_unpacked(lhs) && lhs.type == TW_F16;
+bool has_half_sums(const tw_layout& lhs, const tw_layout& rhs) {
+  return is_unpacked(lhs) && lhs.type == TW_F16 && rhs.k_multiple == 1;
 }
 
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layout& rhs) {

@@ -14,8 +14,8 @@ namespace tw::test {
 bool has_float_weights(const tw_layout& rhs);
 /// Rows of the lhs as their user keeps them.
 bool is_unpacked(const tw_layout& lhs);
-/// Products of such rows are added up as f16.
-bool has_half_sums(const tw_layout& lhs);
+/// Products of such rows are added up as f16, but where weights stand in pairs of k.
+bool has_half_sums(const tw_layout& lhs, const tw_layout& rhs);
 
 /// The same operands as floats, as the layouts can hold them; codes of weights with scales of their
 /// own.

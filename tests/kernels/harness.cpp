@@ -444,7 +444,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (rhs.changed()) return "it changed its rhs";
   if (bytes != nullptr) *bytes = output_bytes(test, dst);
   if (codes) return compare(test, judge_codes(*codes), dst);
-  if (has_half_sums(*kernel.lhs)) {
+  if (has_half_sums(*kernel.lhs, *kernel.rhs)) {
     return compare(test,
                    judge_half_sums(as_floats(problem, *kernel.lhs, *kernel.rhs),
                                    {kernel.accumulators, kernel.unroll_k}),

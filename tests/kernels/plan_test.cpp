@@ -16,6 +16,7 @@ std::vector<const tw_kernel*> rows_alone() {
   std::erase_if(rows, [](const tw_kernel* row) {
     return row->dst != TW_F32 || row->accumulate != 0 || row->rhs->streaming == 0 ||
            row->tile_m != 1 || row->tile_m_scalable != 0 || row->rhs->block != 0 ||
+           std::strcmp(row->technique, "fma") == 0 ||  // of rows that are not packed
            std::strcmp(row->isa, "sme") == 0;  // whose vectors take a row no faster than its tiles
   });
   return rows;

@@ -83,8 +83,7 @@ float dot(const tw_args* a, const char* lhs, const char* rhs, size_t column) {
     sum += (static_cast<int8_t>(lhs[k]) - zero_point) *
            nibble(reinterpret_cast<const uint8_t*>(rhs), k, false);
   }
-  return clamp_output(fused(static_cast<float>(sum), rhs_scale * lhs_scale, bias), a->min,
-                      a->max);
+  return clamp_output(fused(static_cast<float>(sum), rhs_scale * lhs_scale, bias), a->min, a->max);
 }
 
 void multiply_tile(const tw_args* a, const tw_kernel& kernel) {

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (100f2b1f70e9b21b)
+// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h"

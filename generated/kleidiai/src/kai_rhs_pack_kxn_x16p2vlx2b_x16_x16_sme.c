@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (100f2b1f70e9b21b)
+// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x16p2vlx2b_x16_x16_sme.h"

@@ -68,6 +68,12 @@ FloatMatmul with(FloatMatmul all, size_t nr, size_t kr, size_t sr,
                            prefix##kai_get_mr_##name(), prefix##kai_get_lhs_packed_offset_##name, \
                            prefix##kai_run_##name))
 
+// So KleidiAI calls it, though its rows are not packed.
+#define kai_get_lhs_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot \
+  kai_get_lhs_packed_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot
+#define our_kai_get_lhs_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot \
+  our_kai_get_lhs_packed_offset_matmul_clamp_f16_f16_f16p2vlx2b_1x16vl_sme2_dot
+
 /// Rows of n: columns begin at the same place whatever the stride.
 std::function<size_t(size_t, size_t)> offset(size_t (*of)(size_t n)) {
   return [of](size_t n, size_t) { return of(n); };
@@ -105,7 +111,8 @@ std::function<size_t(size_t, size_t)> sized(size_t (*of)(size_t n, size_t k, siz
 const std::vector<Both<FloatMatmul>>& float_matmuls() {
   static const std::vector<Both<FloatMatmul>> all = [] {
     std::vector<Both<FloatMatmul>> those;
-#define BOTH(family, name) those.push_back({#name, FLOAT_MATMUL(, name), FLOAT_MATMUL(our_, name)});
+#define BOTH(family, name) \
+  if (runs_here(#name)) those.push_back({#name, FLOAT_MATMUL(, name), FLOAT_MATMUL(our_, name)});
 #define BOTH_PACKED(family, name) \
   if (runs_here(#name))           \
     those.push_back({#name, PACKED_FLOAT_MATMUL(, name), PACKED_FLOAT_MATMUL(our_, name)});
@@ -137,10 +144,12 @@ std::vector<PackedStride> packed_strides() {
       BOTH(rhs_pack_kxn_x32p16x1b_x32_x32_neon), BOTH(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon),
       BOTH(rhs_pack_kxn_x16p32x1b_x16_x16_neon), BOTH(rhs_pack_nxk_x16p32x1bx16_x16_x16_neon),
       BOTH(rhs_pack_kxn_bf16p12x4biasf16_f16_neon)};
-  const std::vector<PackedStride> of_sme = {
-      BOTH(rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme),
-      BOTH(rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme), BOTH(rhs_pack_kxn_x16p2vlx2b_x16_x16_sme),
-      BOTH(rhs_pack_nxk_x16p2vlx2b_x16_x16_sme), BOTH(rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme)};
+  const std::vector<PackedStride> of_sme = {BOTH(rhs_pack_kxn_f32p2vlx1biasf32_f32_f32_sme),
+                                            BOTH(rhs_pack_nxk_f32p2vlx1biasf32_f32_f32_sme),
+                                            BOTH(rhs_pack_kxn_x16p2vlx2b_x16_x16_sme),
+                                            BOTH(rhs_pack_nxk_x16p2vlx2b_x16_x16_sme),
+                                            BOTH(rhs_pack_kxn_f32p16vlx1b_f32_f32_sme),
+                                            BOTH(rhs_pack_kxn_bf16p2vlx2b_f32_x32_sme)};
 #undef BOTH
   if (runs_here("_sme")) all.insert(all.end(), of_sme.begin(), of_sme.end());
   return all;

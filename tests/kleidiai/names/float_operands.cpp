@@ -89,8 +89,13 @@ FloatKind kind_of_matmul(const std::string& name) {
   kind.dst_bytes = bytes_of(parts[2]);
   kind.bytes = kind.bf16 ? kind.dst_bytes : bytes_of(parts[3]);
   kind.bias_bytes = kind.bytes;
-  kind.f16_sums = parts[3] == "f16";
+  // On SME they are f32.
+  kind.f16_sums = parts[3] == "f16" && !has(name, "_sme");
   return kind;
+}
+
+bool has_one_row(const std::string& name) {
+  return has(name, "_1x8vl_") || has(name, "_1x16vl_");
 }
 
 bool is_older(const std::string& name) {
@@ -164,7 +169,7 @@ FloatProduct random_product(const Both<FloatMatmul>& both, std::mt19937& random)
   FloatProduct it;
   it.kind = kind_of_matmul(both.name);
   // KleidiAI's for panels of one row has no other rows.
-  it.m = kernel.mr == 1 ? 1 : up_to(2 * kernel.m_step + 6, random);
+  it.m = kernel.mr == 1 || has_one_row(both.name) ? 1 : up_to(2 * kernel.m_step + 6, random);
   it.n = up_to(3 * kernel.n_step + 6, random);
   it.k = up_to(random() % 4 == 0 ? 300 : 70, random);
   it.m0 = random() % ((it.m + kernel.m_step - 1) / kernel.m_step) * kernel.m_step;

@@ -25,6 +25,8 @@ struct FloatKind {
 FloatKind kind_of_packer(const std::string& name);
 FloatKind kind_of_matmul(const std::string& name);
 
+/// Kernels that take no second row, where rows are not packed.
+bool has_one_row(const std::string& name);
 /// Names of NEON for operands of one type that say the bias's.
 bool is_older(const std::string& name);
 /// They cannot do without a bias, nor can those of SME.

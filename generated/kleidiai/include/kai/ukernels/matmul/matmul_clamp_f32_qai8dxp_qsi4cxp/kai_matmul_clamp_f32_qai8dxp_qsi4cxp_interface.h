@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (100f2b1f70e9b21b)
+// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (100f2b1f70e9b21b)
+// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
 // again  tilewright generate
 
 #pragma once
