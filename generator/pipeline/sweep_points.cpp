@@ -139,6 +139,9 @@ SweepPoint point_of(const Variant& variant) {
   if (variant.rhs.block != 0) {
     point.panels.scales = field_of(variant.rhs, float_scale(variant.rhs)).type;
   }
+  if (!bias_suffix(variant.rhs).empty()) {
+    point.panels.bias = field_of(variant.rhs, FieldKind::bias).type;
+  }
   return point;
 }
 
@@ -161,9 +164,11 @@ std::string entry_text(const SweepAim& aim, const SweepPoint& point) {
     text += fmt::format("blocks: {{length: {}, scales: {}}}, ", point.panels.block,
                         name(*point.panels.scales));
   }
-  text += fmt::format("panels: {{lhs: {}, rhs: {}, kr: {}}}, tile: {{m: {}, n: {}}}, knobs: {{",
+  const std::string bias =
+      point.panels.bias ? fmt::format(", bias: {}", output_name(*point.panels.bias)) : "";
+  text += fmt::format("panels: {{lhs: {}, rhs: {}, kr: {}{}}}, tile: {{m: {}, n: {}}}, knobs: {{",
                       to_string(point.panels.lhs), to_string(point.panels.rhs), point.panels.kr,
-                      to_string(point.tile.m), to_string(point.tile.n));
+                      bias, to_string(point.tile.m), to_string(point.tile.n));
   text +=
       fmt::format("unroll_k: {}, accumulators: {}", point.knobs.unroll_k, point.knobs.accumulators);
   if (point.knobs.prefetch != Prefetch::none) {

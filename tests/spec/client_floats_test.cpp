@@ -85,8 +85,8 @@ TEST(ClientFloats, Mistakes) {
   EXPECT_NE(kernel.find("{isa: neon, core: cortex-a55, panels: {lhs: 1, rhs: 16, kr: 1}"),
             std::string::npos);
   EXPECT_EQ(float_error("", "panel: 24"),
-            "names.yaml:9:48: no kernel with layout kleidiai reads f32 in panels of 24: of 16, 8, "
-            "8svl they do");
+            "names.yaml:9:48: no kernel with layout kleidiai reads f32 in panels of 24: of 16, "
+            "16vl, 64svl, 8, 8svl they do");
   EXPECT_EQ(float_error("", "panel: 16, edge: last"),
             "names.yaml:9:58: edge is 'repeats', or left out");
   EXPECT_EQ(float_error("", "panel: 16, of: f32").substr(0, 15), "names.yaml:9:56");

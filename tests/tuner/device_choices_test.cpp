@@ -117,18 +117,17 @@ const Expected kExpected[] = {
      "amx_int8 avx2 avx512_bf16 avx512_vnni avx512f avx_vnni scalar",
      {"1x64 avx512_vnni", "16x32 amx_int8", "32x32 amx_int8"},
      {"1x32 avx512f", "8x32 avx512f", "8x32 avx512f"}},
-    // SVE without SVE2: there are kernels for neither its integers nor its floats. 128 rows of int4
-    // are
-    // ten tiles of 12 and one of 8.
+    // SVE without SVE2: there are kernels for its floats alone, whose vectors are twice NEON's. 128
+    // rows of int4 are ten tiles of 12 and one of 8.
     {"graviton_3",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
-     {"1x24 neon", "4x24 neon", "4x24 neon"}},
+     {"1x16vl sve", "6x16vl sve + 1x16vl sve", "6x16vl sve + 1x16vl sve"}},
     // Vectors of 16 bytes, so SVE2 computes what NEON does; NEON has the taller tile for int4, and
     // for
     // floats one that leaves none of 128 rows over (SVE2's 6 leaves two).
     {"graviton_4",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve2",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // No I8MM.
@@ -145,7 +144,7 @@ const Expected kExpected[] = {
      {"1x64svl sme2", "8svlx8svl sme2", "8svlx8svl sme2"},
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"}},
     {"pixel_8",  // as graviton_4
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve2",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     {"raspberry_pi_5",  // as m1_like
@@ -156,12 +155,11 @@ const Expected kExpected[] = {
      "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
-    // SME without SME2: nothing of sme2, hence no kernel for single rows; the tiles take about as
-    // long
-    // for one as streaming the weights does, and a tenth of NEON's time for 128.
+    // SME without SME2: the tiles take about as long for one row as streaming the weights does, and
+    // a tenth of NEON's time for 128. Nibbles are fastest in a row of four tiles.
     {"snapdragon_8_elite_gen_5",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sme sve2",
-     {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"},
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sme sve sve2",
+     {"4svlx16svl sme", "4svlx16svl sme", "4svlx16svl sme"},
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"}},
     // Its kernel hides the cores' SVE2.
     {"snapdragon_8_gen_3",
