@@ -52,7 +52,7 @@ std::string check_shape(const ClientPacker& packer, const Layout& layout, const 
          (packer.panel.vl != 0 ? "" : client_check("sr == 1"));
 }
 
-std::string unused_shape(const std::string& rows) {
+std::string unused_panel_shape(const std::string& rows) {
   return fmt::format("  KAI_UNUSED({});\n  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n", rows);
 }
 
@@ -110,8 +110,8 @@ std::string check_weights(const ClientPacker& packer, const Layout& layout) {
   }
   if (packer.in_chunks) return text;
   return client_check("num_groups == 1") + check_shape(packer, layout, "nr") + text +
-         client_check("extra_bytes == 0") + "  KAI_UNUSED(num_groups);\n" + unused_shape("nr") +
-         "  KAI_UNUSED(extra_bytes);\n";
+         client_check("extra_bytes == 0") + "  KAI_UNUSED(num_groups);\n" +
+         unused_panel_shape("nr") + "  KAI_UNUSED(extra_bytes);\n";
 }
 
 ClientParameters weights_parameters(const ClientPacker& packer, const Layout& layout) {
@@ -238,9 +238,10 @@ std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layo
   const bool rounds = packer.source != source_name(layout.element);
   const bool takes_start = rounds && !packer.panel.is_fixed();
   run.body = check + (takes_start ? "" : client_check("m_idx_start == 0")) +
-             client_check("lhs != NULL") + client_check("lhs_packed != NULL") + unused_shape("mr") +
-             "  KAI_UNUSED(m_idx_start);\n  if (m == 0) return;\n" + pack_args("m", "lhs", "lhs") +
-             strides(packer, layout, "lhs_stride") + call_packer(packer, layout, codes);
+             client_check("lhs != NULL") + client_check("lhs_packed != NULL") +
+             unused_panel_shape("mr") + "  KAI_UNUSED(m_idx_start);\n  if (m == 0) return;\n" +
+             pack_args("m", "lhs", "lhs") + strides(packer, layout, "lhs_stride") +
+             call_packer(packer, layout, codes);
   return {{"get_m_step",
            "size_t",
            {"size_t mr"},
@@ -251,10 +252,10 @@ std::vector<ClientFunction> lhs_functions(const ClientPacker& packer, const Layo
            (is_quantizing(packer.name) ? "" : check_index(packer, "m_idx")) +
                client_return("m_idx * lhs_stride")},
           {"get_lhs_packed_offset", "size_t", with({"size_t m_idx"}, shape),
-           check_index(packer, "m_idx") + check + unused_shape("mr") +
+           check_index(packer, "m_idx") + check + unused_panel_shape("mr") +
                client_return(fmt::format("m_idx / {} * ({})", panel, stride))},
           {"get_lhs_packed_size", "size_t", with({"size_t m"}, shape),
-           check + unused_shape("mr") +
+           check + unused_panel_shape("mr") +
                client_return(fmt::format("kai_div_ceil(m, {}) * ({})", panel, stride))},
           run};
 }

@@ -316,8 +316,9 @@ static tw_status check_target(const tw_plan* plan, const tw_rhs_target* target, 
   if (status == TW_OK) status = check_kept(plan, *row);
   if (status == TW_OK) status = check_zero_points(plan, target, *row);
   if (status == TW_OK) status = check_scales_and_bias(plan, target);
+  if (status != TW_OK) return status;
   const bool wanted = (*row)->block != 0 || target->scales != NULL;
-  return status != TW_OK || !wanted ? status : check_factor(plan, *row);
+  return wanted ? check_factor(plan, *row) : TW_OK;
 }
 
 tw_status tw_unpack_rhs(const tw_plan* plan, const void* packed, size_t packed_bytes, size_t column,
