@@ -1,5 +1,6 @@
 // The functions of KleidiAI's names for floats where they differ from those of codes: activations
-// may be rows that are not packed, and packers are for panels of one shape.
+// may be rows that are not packed, and packers are for panels of one shape, as are those of static
+// int8.
 #include <fmt/format.h>
 
 #include "emit/client_parts.h"

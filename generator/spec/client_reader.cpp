@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 #include <set>
 
 #include "model/sources.h"
@@ -176,13 +175,6 @@ const Source& read_rows(const YamlNode& node) {
   node.fail(unknown_text("source of weights", node.text(), known));
 }
 
-bool read_apart(const YamlNode& node) {
-  const YamlNode* const scales = node.find("scales");
-  if (scales == nullptr) return false;
-  if (scales->text() != "apart") scales->fail("scales are 'apart', or left out: with their blocks");
-  return true;
-}
-
 Rounding read_ties(const YamlNode& node) {
   if (node.text() == "away") return Rounding::away;
   if (node.text() == "even") return Rounding::even;
@@ -238,15 +230,12 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
     read_panels(node, variants, packer);
   } else if (packer.side == Side::lhs) {
     node.expect_keys({"name", "lhs", "from", "ties", "scales"});
-    packer.apart = read_apart(node);
+    packer.apart = read_flag(node, "scales", "apart");
     if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
   } else {
     node.expect_keys({"name", "rhs", "with", "from", "nibbles", "scales", "params", "alias"});
-    packer.apart = read_apart(node);
-    if (const YamlNode* nibbles = node.find("nibbles")) {
-      if (nibbles->text() != "sequential") nibbles->fail("nibbles are 'sequential', or left out");
-      packer.sequential = true;
-    }
+    packer.apart = read_flag(node, "scales", "apart");
+    packer.sequential = read_flag(node, "nibbles", "sequential");
     packer.params = node.at("params").text();
     if (const YamlNode* alias = node.find("alias")) packer.alias = alias->text();
   }
