@@ -160,7 +160,7 @@ std::string print_client_source(const ClientMatmul& matmul,
                            panel_bytes_function("rhs", kernel.rhs) +
                            definitions(matmul.name, functions);
   return fmt::format(
-      "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"tilewright/kernel.h\"\n\n{}",
+      "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"multiply.h\"\n\n{}",
       client_header(matmul), guarded(guard, text));
 }
 
@@ -225,6 +225,7 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
   };
   for (const ClientEntry& entry : entries) {
     include(entry.header);
+    lists["RUNS"].push_back(entry.name);
     for (const ClientFunction& function : entry.functions) {
       lists["FUNCTIONS"].push_back(c_name(function.name, entry.name));
     }

@@ -29,8 +29,23 @@ std::string lhs_args(const Variant& kernel) {
                      kernel.lhs.block != 0 ? ", bl" : "");
 }
 
+/// Whether only the shortest blocks have a kernel. KleidiAI takes all multiples.
+bool lacks_long_blocks(const Variant& kernel, const std::vector<ClientCode>& codes) {
+  return kernel.lhs.block != 0 && codes.size() == 1 && !has_long_blocks(kernel.rhs);
+}
+
 /// The kernel that serves blocks of `bl`.
-std::string call_kernel(const std::vector<ClientCode>& codes) {
+std::string call_kernel(const Variant& kernel, const std::vector<ClientCode>& codes) {
+  if (lacks_long_blocks(kernel, codes)) {
+    return fmt::format(
+        "  if (bl == {}) {{\n"
+        "    {}(&args);\n"
+        "  }} else {{\n"
+        "    tw_kai_multiply_{}_{}(&args, {}, {}, {});\n"
+        "  }}\n",
+        shortest_block, codes.front().symbol, kernel.family.lhs->name, kernel.family.rhs->name,
+        length_text(kernel.lhs.panel), length_text(kernel.rhs.panel), kernel.rhs.order.kr);
+  }
   if (codes.size() == 1) return fmt::format("  {}(&args);\n", codes.front().symbol);
   return fmt::format("  (bl == {} ? {} : {})(&args);\n", codes.front().block, codes.front().symbol,
                      codes.back().symbol);
@@ -84,7 +99,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
               "  args.dst = dst;\n"
               "  args.dst_stride = dst_stride_row;\n" +
               clamp_args(kernel.family) +
-              (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(codes));
+              (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(kernel, codes));
   return run;
 }
 

@@ -10,7 +10,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla.h"
 
 #include "kai/kai_common.h"
-#include "tilewright/kernel.h"
+#include "multiply.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_kleidiai_bias_f16_u8_asm(const tw_args* args);

@@ -11,7 +11,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4c32p/kai_matmul_clamp_f32_qai8dxp1vlx4_qsi4c32p4vlx4_1vlx4vl_sme2_mopa.h"
 
 #include "kai/kai_common.h"
-#include "tilewright/kernel.h"
+#include "multiply.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qai8dxp4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_bf16_asm(const tw_args* args);

@@ -10,7 +10,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi8cxp/kai_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_16x4_neon_dotprod.h"
 
 #include "kai/kai_common.h"
-#include "tilewright/kernel.h"
+#include "multiply.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm(const tw_args* args);

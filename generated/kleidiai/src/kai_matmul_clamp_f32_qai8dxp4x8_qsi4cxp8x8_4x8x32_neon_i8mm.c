@@ -10,7 +10,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4cxp/kai_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8x32_neon_i8mm.h"
 
 #include "kai/kai_common.h"
-#include "tilewright/kernel.h"
+#include "multiply.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm(const tw_args* args);

@@ -10,7 +10,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod.h"
 
 #include "kai/kai_common.h"
-#include "tilewright/kernel.h"
+#include "multiply.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm(const tw_args* args);
@@ -112,6 +112,10 @@ void kai_run_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm(&args);
+  if (bl == 32) {
+    tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm(&args);
+  } else {
+    tw_kai_multiply_qsi8d32_qsi4c32(&args, 1, 8, 8);
+  }
 }
 #endif

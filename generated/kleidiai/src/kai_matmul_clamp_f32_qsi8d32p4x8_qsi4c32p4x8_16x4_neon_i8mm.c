@@ -10,7 +10,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm.h"
 
 #include "kai/kai_common.h"
-#include "tilewright/kernel.h"
+#include "multiply.h"
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm(const tw_args* args);
@@ -110,6 +110,10 @@ void kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm(&args);
+  if (bl == 32) {
+    tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm(&args);
+  } else {
+    tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, 4, 8);
+  }
 }
 #endif

@@ -15,8 +15,7 @@ namespace {
 // Packers of activations.
 
 Depth random_depth_of_rows(const std::string& name, std::mt19937& random) {
-  const bool even = rows_of(name).ties == Ties::even;
-  if (rows_of(name).blocks) return random_depth(true, even, random);
+  if (rows_of(name).blocks) return random_depth(true, random);
   return {up_to(150, random), 0};
 }
 
@@ -105,7 +104,7 @@ TEST_P(KleidiaiLhsPackers, WriteTheSameBytes) {
 /// Whatever row a part is said to begin with, where scales stand apart it begins a panel.
 void expect_start_ignored(const Both<LhsPacker>& both, std::mt19937& random) {
   for (int i = 0; i < cases; ++i) {
-    const Depth depth = random_depth(true, false, random);
+    const Depth depth = random_depth(true, random);
     const PanelShape shape = {up_to(9, random), 4, 2, depth.bl};
     const Floats lhs = random_lhs(both.name, up_to(12, random), depth.k, random);
     std::vector<std::vector<uint8_t>> packed;
@@ -238,7 +237,7 @@ TEST_P(KleidiaiRhsPackers, WriteTheSameBytes) {
   for (PanelShape shape : rhs_shapes(name)) {
     for (int i = 0; i < cases; ++i) {
       const WeightsKind kind = kind_of(name);
-      const Depth depth = random_depth(kind.blocks, false, random);
+      const Depth depth = random_depth(kind.blocks, random);
       shape.bl = depth.bl;
       const size_t n = up_to(3 * shape.panel + 1, random);
       const ClientWeights weights = random_weights(kind, n, depth.k, depth.bl, random);

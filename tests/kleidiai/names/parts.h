@@ -23,8 +23,7 @@ inline size_t up_to(size_t most, std::mt19937& random) {
 struct Depth {
   size_t k = 0, bl = 0;
 };
-inline Depth random_depth(bool blocks, bool short_ones, std::mt19937& random) {
-  if (short_ones) return {32 * up_to(8, random), 32};
+inline Depth random_depth(bool blocks, std::mt19937& random) {
   if (!blocks) return {up_to(random() % 4 == 0 ? 600 : 130, random), 0};
   const size_t bl = std::vector<size_t>{32, 32, 64, 96, 128, 160, 256}[random() % 7];
   return {bl * up_to(bl == 32 ? 8 : 3, random), bl};
