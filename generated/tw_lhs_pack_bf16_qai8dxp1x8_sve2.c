@@ -10,8 +10,8 @@
 //          | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml (ab9a7b4c791e803c)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (f5c5a79fc12b8c93)
-// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (dd1222ece23e8012)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,8 +9,8 @@
 // into rhs i4 n8svl kr4 pair=next ss k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32] (b5f9d067fd24ba4f)
 //          | 32svl x k bits of codes | 8svl f32 x scales a block | 8svl f32 x sums | 8svl f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (d9b5f0ff3e7584eb)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1b6ddd7bdaa4f07f)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -9,8 +9,8 @@
 // into rhs i4 n8 kr4 pair=column us k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32] (4a44d8f235fb9dfd)
 //          | 32 x k bits of codes | 8 f16 x scales a block | 8 f32 x sums | 8 f32 x bias |
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (d9b5f0ff3e7584eb)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (1b6ddd7bdaa4f07f)
+// from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

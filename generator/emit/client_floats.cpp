@@ -292,18 +292,6 @@ ClientFunction lhs_offset(const ClientMatmul& matmul) {
   return offset;
 }
 
-std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
-  const int64_t rows = matmul.kernels.front()->tile.m.fixed;
-  return fmt::format(
-      "  args.m = m / {0} * {0};\n"
-      "  {1}(&args);\n"
-      "  args.lhs = (const char*)lhs + args.m * lhs_stride;\n"
-      "  args.dst = (char*)dst + args.m * dst_stride_row;\n"
-      "  args.m = m - args.m;\n"
-      "  {2}(&args);\n",
-      rows, codes.front().symbol, codes.back().symbol);
-}
-
 std::vector<ClientFunction> panel_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                    const std::vector<ClientCode>& codes) {
   const bool lhs = packer.side == Side::lhs;

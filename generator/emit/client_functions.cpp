@@ -51,6 +51,25 @@ std::string call_kernel(const Variant& kernel, const std::vector<ClientCode>& co
                      codes.back().symbol);
 }
 
+/// Codes of the kernels for whole tiles come first, then those for the rest.
+std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
+  const Variant& kernel = *matmul.kernels.front();
+  const Variant& rest = *matmul.rest.front();
+  const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2);
+  const std::string left = fmt::format("m % {}", length_text(kernel.tile.m));
+  const std::string few = fmt::format("{0} <= {1} ? {0} : 0", left, length_text(rest.tile.m));
+  return fmt::format(
+      "  const size_t rest = {};\n"
+      "  args.m = m - rest;\n"
+      "{}"
+      "  args.lhs = (const char*)args.lhs + args.m / {} * args.lhs_stride;\n"
+      "  args.dst = (char*)dst + args.m * dst_stride_row;\n"
+      "  args.m = rest;\n"
+      "{}",
+      is_unpacked(kernel.lhs) ? left : few, call_kernel(kernel, {codes.begin(), middle}),
+      length_text(kernel.lhs.panel), call_kernel(rest, {middle, codes.end()}));
+}
+
 /// What outputs are clamped to, and of codes which one stands for 0.
 ClientParameters clamp_parameters(const Family& family) {
   if (is_static(*family.lhs)) return {"const struct kai_matmul_requantize32_params* params"};
@@ -99,7 +118,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
               "  args.dst = dst;\n"
               "  args.dst_stride = dst_stride_row;\n" +
               clamp_args(kernel.family) +
-              (matmul.row != nullptr ? call_by_rows(matmul, codes) : call_kernel(kernel, codes));
+              (matmul.rest.empty() ? call_kernel(kernel, codes) : call_by_rows(matmul, codes));
   return run;
 }
 

@@ -34,8 +34,6 @@ std::string check_row(const ClientMatmul& matmul);
 /// Whether columns of outputs that are apart are refused: those of floats are so by older names
 /// only.
 bool checks_strides(const ClientMatmul& matmul);
-/// Calls the first of the kernels for whole tiles of rows, the last one for the others.
-std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes);
 /// Of packers that fill panels of one shape.
 std::vector<ClientFunction> panel_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                    const std::vector<ClientCode>& codes);

@@ -24,7 +24,9 @@ struct ClientMatmul {
   bool in_chunks = false;  ///< k is the taps of a convolution, each of which begins a group
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
-  const Variant* row = nullptr;  ///< of floats: for rows that fill no tile; null: the same
+  /// For the last rows, where these fill no more than its tile, of rows that are not packed one by
+  /// one: as many as `kernels`, or none.
+  std::vector<const Variant*> rest;
 };
 
 /// Packers into panels of any shape: which of ours there are follows from the kernels' layouts.

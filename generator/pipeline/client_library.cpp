@@ -34,11 +34,12 @@ ClientCode code_of(const Variant& kernel) {
   return {kernel.rhs.panel.fixed, kernel.rhs.order.kr, block_of_code(kernel.rhs), symbol};
 }
 
-/// What is for single rows comes last.
+/// What is for the last rows comes last.
 std::vector<ClientCode> codes_of(const ClientMatmul& matmul) {
-  std::vector<ClientCode> codes;
+  std::vector<ClientCode> codes, rest;
   for (const Variant* kernel : matmul.kernels) add_code(codes, code_of(*kernel));
-  if (matmul.row != nullptr) codes.push_back(code_of(*matmul.row));
+  for (const Variant* kernel : matmul.rest) add_code(rest, code_of(*kernel));
+  codes.insert(codes.end(), rest.begin(), rest.end());
   return codes;
 }
 

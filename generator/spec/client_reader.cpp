@@ -106,7 +106,7 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
 /// family have.
 ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const YamlNode* kr,
                          ClientMatmul matmul, std::set<std::string>& taken) {
-  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "row"});
+  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "rest"});
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
   step.expect_keys({"m", "n"});
@@ -114,12 +114,12 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const Yam
   matmul.n_step = read_tile_n(step.at("n"));
   matmul.kernels = find_kernels(node, family, "tile");
   matmul.kr = kr != nullptr ? kr->positive() : matmul.kernels.front()->rhs.order.kr * matmul.sr;
-  const YamlNode* const row = node.find("row");
-  if (row == nullptr) return matmul;
-  if (!is_unpacked(matmul.kernels.front()->lhs)) {
-    row->fail("only rows that are not packed can have kernels of their own");
+  const YamlNode* const rest = node.find("rest");
+  if (rest == nullptr) return matmul;
+  matmul.rest = find_kernels(node, family, "rest");
+  if (matmul.rest.size() != matmul.kernels.size()) {
+    rest->fail("other lengths of blocks than the kernels for whole tiles have");
   }
-  matmul.row = find_kernels(node, family, "row").front();
   return matmul;
 }
 

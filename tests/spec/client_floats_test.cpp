@@ -24,7 +24,7 @@ std::string names_with(const std::string& core, const std::string& packer) {
   return "version: 1.32.0\nmatmuls:\n  - family: matmul_clamp_f32_f32_f32p\n    sr: 1\n"
          "    kernels:\n      - {name: matmul_a, step: {m: 6, n: 16}, isa: neon" +
          core +
-         ",\n         panels: {lhs: 1, rhs: 16, kr: 1}, tile: {m: 6, n: 16}, row: {m: 1, n: 16}}\n"
+         ",\n         panels: {lhs: 1, rhs: 16, kr: 1}, tile: {m: 6, n: 16}, rest: {m: 1, n: 16}}\n"
          "packers:\n  - {name: pack_a, rhs: f32, from: kxn, " +
          packer + "}\n";
 }
@@ -45,9 +45,9 @@ TEST(ClientFloats, FindsTheKernelOfACore) {
     ASSERT_EQ(names.matmuls[0].kernels.size(), 1U);
     const Variant& kernel = *names.matmuls[0].kernels[0];
     EXPECT_EQ(kernel.knobs.core, core);
-    ASSERT_NE(names.matmuls[0].row, nullptr);
-    EXPECT_EQ(names.matmuls[0].row->tile.m, Length(1));
-    EXPECT_EQ(names.matmuls[0].row->knobs.core, core);
+    ASSERT_EQ(names.matmuls[0].rest.size(), 1U);
+    EXPECT_EQ(names.matmuls[0].rest[0]->tile.m, Length(1));
+    EXPECT_EQ(names.matmuls[0].rest[0]->knobs.core, core);
     EXPECT_EQ(canonical(kernel.lhs), "lhs f32 m1 kr1 k%1 [data]");
     EXPECT_EQ(canonical(kernel.rhs), "rhs f32 n16 kr1 k%1 [bias:f32|data]");
     ASSERT_EQ(names.packers.size(), 1U);

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
+#include <algorithm>
+#include <map>
 
 #include "folder.h"
 #include "spec/isa_reader.h"
@@ -13,14 +14,23 @@ namespace {
 
 const std::filesystem::path source = TILEWRIGHT_SOURCE_DIR;
 
-/// Kernels of the shipped spec of int4 weights.
-std::vector<const Variant*> kernels() {
+/// Kernels of a shipped spec.
+std::vector<const Variant*> kernels_of(const std::string& family) {
   static IsaLibrary isas(source / "templates");
-  static const std::vector<Variant> all =
-      read_spec(source / "specs" / "matmul_clamp_f32_qai8dxp_qsi4cxp.yaml", isas);
+  static std::map<std::string, std::vector<Variant>> specs;
+  if (specs.count(family) == 0) {
+    specs[family] = read_spec(source / "specs" / (family + ".yaml"), isas);
+  }
   std::vector<const Variant*> pointers;
-  for (const Variant& variant : all) pointers.push_back(&variant);
+  for (const Variant& variant : specs[family]) pointers.push_back(&variant);
   return pointers;
+}
+
+const std::string int4 = "matmul_clamp_f32_qai8dxp_qsi4cxp";
+const std::string int4_in_blocks = "matmul_clamp_f32_qai8dxp_qsi4c32p";
+
+std::vector<const Variant*> kernels() {
+  return kernels_of(int4);
 }
 
 const std::string begin =
@@ -68,6 +78,37 @@ TEST(ClientReader, KernelsThatDoNotExist) {
   }
 }
 
+TEST(ClientReader, FindsTheKernelsForTheLastRows) {
+  const Folder folder;
+  const std::string with_rest = replaced(kernel, "n: 8}}\n", "n: 8}, rest: {m: 4, n: 8}}\n");
+  const ClientNames names =
+      read_client_names(folder.write("names.yaml", begin + with_rest + packers), kernels());
+  ASSERT_EQ(names.matmuls[0].rest.size(), 1U);
+  EXPECT_EQ(names.matmuls[0].rest[0]->name(),
+            "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai");
+  const std::string message = error(begin + replaced(with_rest, "{m: 4", "{m: 5") + packers);
+  EXPECT_EQ(message.substr(0, message.find(';')),
+            "names.yaml:6:9: no such kernel of matmul_clamp_f32_qai8dxp_qsi4cxp with layout "
+            "kleidiai");
+}
+
+TEST(ClientReader, LastRowsHaveTheSameLengthsOfBlocks) {
+  std::vector<const Variant*> all = kernels_of(int4_in_blocks);
+  const auto is_left_out = [](const Variant* it) {
+    return it->tile.m == Length(4) && it->rhs.block == 64;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), is_left_out), all.end());
+  const std::string text =
+      replaced(begin, int4, int4_in_blocks) +
+      "      - {name: matmul_a, step: {m: 8, n: 4}, isa: neon_i8mm,\n"
+      "         panels: {lhs: 4, rhs: 4, kr: 8}, tile: {m: 8, n: 4}, rest: {m: 4, n: 8}}\n" +
+      packers;
+  const Folder folder;
+  const auto file = folder.write("names.yaml", text);
+  EXPECT_EQ(folder.error([&] { read_client_names(file, all); }),
+            "names.yaml:7:69: other lengths of blocks than the kernels for whole tiles have");
+}
+
 TEST(ClientReader, OtherMistakes) {
   const std::string twice = begin + kernel + kernel + packers;
   EXPECT_EQ(error(twice), "names.yaml:8:16: 'matmul_a' stands twice in this file");
@@ -79,8 +120,6 @@ TEST(ClientReader, OtherMistakes) {
   EXPECT_NE(error(begin + kernel + replaced(packers, "qai8dx", "qsi8d32"))
                 .find("names.yaml:9:24: unknown format that is packed as KleidiAI does"),
             std::string::npos);
-  EXPECT_EQ(error(begin + replaced(kernel, "n: 8}}\n", "n: 8}, row: {m: 4, n: 8}}\n") + packers),
-            "names.yaml:7:68: only rows that are not packed can have kernels of their own");
   EXPECT_NE(error(begin + kernel + "packers:\n  - {name: b, rhs: qsi4cx, from: nk, params: p}\n")
                 .find("names.yaml:9:34: unknown source of weights 'nk'"),
             std::string::npos);

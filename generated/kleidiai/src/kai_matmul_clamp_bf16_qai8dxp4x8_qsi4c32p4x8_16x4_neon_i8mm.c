@@ -4,8 +4,10 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm
+//   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm
+//   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_bf16_qai8dxp_qsi4c32p/kai_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_16x4_neon_i8mm.h"
@@ -16,6 +18,8 @@
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm(const tw_args* args);
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm(const tw_args* args);
+void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm(const tw_args* args);
+void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k) {
   return 4 * (kai_roundup(k, 32) + 8);
@@ -109,6 +113,12 @@ void kai_run_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_16x4_neon_i8mm(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
+  const size_t rest = m % 8 <= 4 ? m % 8 : 0;
+  args.m = m - rest;
   (bl == 32 ? tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm : tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm)(&args);
+  args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = rest;
+  (bl == 32 ? tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm : tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm)(&args);
 }
 #endif

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm
+//   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_bf16_qai8dxp_qsi4cxp/kai_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm(const tw_args* args);
+void tw_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k) {
   return 4 * (kai_roundup(k, 32) + 8);
@@ -100,6 +102,12 @@ void kai_run_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
+  const size_t rest = m % 8 <= 4 ? m % 8 : 0;
+  args.m = m - rest;
   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_8x8_neon_i8mm_kleidiai_asm(&args);
+  args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = rest;
+  tw_matmul_clamp_bf16_qai8dxp4x8_qsi4cxp8x8_4x8_neon_i8mm_kleidiai_asm(&args);
 }
 #endif

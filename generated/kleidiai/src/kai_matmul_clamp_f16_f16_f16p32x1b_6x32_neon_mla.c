@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_asm
 //   tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_asm
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla.h"
@@ -94,11 +94,12 @@ void kai_run_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  args.m = m / 6 * 6;
+  const size_t rest = m % 6;
+  args.m = m - rest;
   tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_asm(&args);
-  args.lhs = (const char*)lhs + args.m * lhs_stride;
+  args.lhs = (const char*)args.lhs + args.m / 1 * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
-  args.m = m - args.m;
+  args.m = rest;
   tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_asm(&args);
 }
 #endif

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm
+//   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm(const tw_args* args);
+void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k, size_t bl) {
   return 4 * (k / bl * (bl + 2));
@@ -110,8 +112,18 @@ void kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_16x4_neon_i8mm(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
+  const size_t rest = m % 8 <= 4 ? m % 8 : 0;
+  args.m = m - rest;
   if (bl == 32) {
     tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm(&args);
+  } else {
+    tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, 4, 8);
+  }
+  args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = rest;
+  if (bl == 32) {
+    tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_asm(&args);
   } else {
     tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, 4, 8);
   }
