@@ -58,16 +58,18 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
   const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2);
   const std::string left = fmt::format("m % {}", length_text(kernel.tile.m));
   const std::string few = fmt::format("{0} <= {1} ? {0} : 0", left, length_text(rest.tile.m));
+  const std::string panels =
+      is_unpacked(kernel.lhs) ? "args.m" : "args.m / " + length_text(kernel.lhs.panel);
   return fmt::format(
       "  const size_t rest = {};\n"
       "  args.m = m - rest;\n"
       "{}"
-      "  args.lhs = (const char*)args.lhs + args.m / {} * args.lhs_stride;\n"
+      "  args.lhs = (const char*)args.lhs + {} * args.lhs_stride;\n"
       "  args.dst = (char*)dst + args.m * dst_stride_row;\n"
       "  args.m = rest;\n"
       "{}",
-      is_unpacked(kernel.lhs) ? left : few, call_kernel(kernel, {codes.begin(), middle}),
-      length_text(kernel.lhs.panel), call_kernel(rest, {middle, codes.end()}));
+      is_unpacked(kernel.lhs) ? left : few, call_kernel(kernel, {codes.begin(), middle}), panels,
+      call_kernel(rest, {middle, codes.end()}));
 }
 
 /// What outputs are clamped to, and of codes which one stands for 0.

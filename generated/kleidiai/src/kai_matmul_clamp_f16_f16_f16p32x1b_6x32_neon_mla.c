@@ -97,7 +97,7 @@ void kai_run_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla(
   const size_t rest = m % 6;
   args.m = m - rest;
   tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_asm(&args);
-  args.lhs = (const char*)args.lhs + args.m / 1 * args.lhs_stride;
+  args.lhs = (const char*)args.lhs + args.m * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
   tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_asm(&args);

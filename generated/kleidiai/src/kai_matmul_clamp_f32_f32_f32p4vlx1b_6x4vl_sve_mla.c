@@ -97,7 +97,7 @@ void kai_run_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla(
   const size_t rest = m % 6;
   args.m = m - rest;
   tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve_kleidiai_u8_asm(&args);
-  args.lhs = (const char*)args.lhs + args.m / 1 * args.lhs_stride;
+  args.lhs = (const char*)args.lhs + args.m * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
   tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve_kleidiai_u8_a2_asm(&args);

@@ -98,7 +98,7 @@ void kai_run_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla(
   const size_t rest = m % 6;
   args.m = m - rest;
   tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm(&args);
-  args.lhs = (const char*)args.lhs + args.m / 1 * args.lhs_stride;
+  args.lhs = (const char*)args.lhs + args.m * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
   tw_matmul_clamp_f32_f32_f32p8x1_1x8_neon_kleidiai_u8_a4_asm(&args);
