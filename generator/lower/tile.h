@@ -233,8 +233,9 @@ class Multiplier : public Accumulation {
 };
 /// Whether the scales of the rows' blocks are f16, once each ...
 bool has_half_scales(const Tile1& t);
-/// ... and as many of them as a vector has lanes as f32, from that of a row on.
-Value half_scales(const Tile1& t, const Place& first);
+/// ... and of rows' values of that type, or of f32 once each, as many as a vector has lanes as f32,
+/// from that of a row on.
+Value rows_together(const Tile1& t, const Place& first);
 /// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
 bool has_raw_blocks(const Variant& v);
 /// Bits of 1.5 * 2^23 where the lhs sums make floats of the accumulators (float_base), else 0.
