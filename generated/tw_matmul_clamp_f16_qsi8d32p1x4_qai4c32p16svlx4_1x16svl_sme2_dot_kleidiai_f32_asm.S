@@ -6,16 +6,17 @@
 //     | 8 x k bits of codes | 1 f32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (646e87c2b18154b6)
 //     | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
-// tile 1 x 16svl: needs 14 vector registers on sme2 (8 accumulators + 5 operands + 1 mask), 32 exist
+// tile 1 x 16svl: needs 16 vector registers on sme2 (4 accumulators + 11 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (184958b24bd6f8a7)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x9 m_left  x10 k_left  x11 k_padded  x12 lhs_panel  x13 rhs_panel  z0 raw_0 ...
-//  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 b_0 ...  z5 b_1 ...  z6 a_0 ...  z7 flip  z16 f_0
-//  z17 f_1  z18 f_2  z19 f_3  z20 acc_0_0 ...  z21 acc_0_1  z22 acc_0_2  z23 acc_0_3
+//  x7 lhs_panel  x9 row  x10 m_left  x11 k_padded  x12 k_left  x13 lhs_panel  x14 rhs_panel
+//  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 raw_0 ...  z5 raw_1 ...  z6 raw_0 ...
+//  z7 raw_1 ...  z8 b_0  z9 b_1  z10 b_2  z11 b_3  z12 a  z16 flip  z17 f_0  z18 f_1  z19 f_2
+//  z20 f_3  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -129,162 +130,134 @@ L(n):
   lsr x7, x2, #1                                         // dst_bytes
   add x6, x6, x7                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
-  mov x9, x5                                             // m_left
+  mov x10, x5                                            // m_left
   cbz x5, L(m_done)
 L(m):
-  ldr x10, [x0, #8*3]                                    // k
-  add x10, x10, #31
+  ldr x9, [x0, #8*3]                                     // k
+  add x9, x9, #31
   mov x11, #-32                                          // k_padded
-  and x11, x11, x10
-  mov z7.b, #136                                         // flip
-  mov z16.b, #0                                          // f_0
-  mov z17.b, #0                                          // f_1
-  mov z18.b, #0                                          // f_2
-  mov z19.b, #0                                          // f_3
-  lsr x10, x11, #5                                       // blocks
-  mov x12, x7                                            // lhs_panel
-  mov x13, x3                                            // rhs_panel
-  cbz x10, L(k_done)
+  and x11, x11, x9
+  mov z16.b, #136                                        // flip
+  mov x9, #0                                             // row
+  mov z17.b, #0                                          // f_0
+  mov z18.b, #0                                          // f_1
+  mov z19.b, #0                                          // f_2
+  mov z20.b, #0                                          // f_3
+  lsr x12, x11, #5                                       // blocks
+  mov x13, x7                                            // lhs_panel
+  mov x14, x3                                            // rhs_panel
+  cbz x12, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  mov z20.b, #0                                          // acc_0_0
-  mov z21.b, #0                                          // acc_0_1
-  mov z22.b, #0                                          // acc_0_2
-  mov z23.b, #0                                          // acc_0_3
-  .inst 0xa0408000 + ((0 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x12, #0]                         // a_0
-  sdot z20.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[0]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0
+  ld1rqb {z12.b}, p7/z, [x13, #0]                        // a
+  .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (14 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x14, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
+  eor z0.d, z0.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  eor z0.d, z1.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
+  eor z0.d, z2.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z3.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((1 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  sdot z20.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[2]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  eor z0.d, z4.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z5.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[3]                              // acc_0_3
-  .inst 0xa0408000 + ((2 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x12, #16]                        // a_0
-  sdot z20.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[0]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  eor z0.d, z6.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z7.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((3 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  sdot z20.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[2]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  ld1rqb {z12.b}, p7/z, [x13, #16]                       // a
+  .inst 0xa0408000 + ((2 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (14 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x14, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
+  eor z0.d, z0.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  eor z0.d, z1.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
+  eor z0.d, z2.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z3.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[3]                              // acc_0_3
-  ld1rw {z4.s}, p7/z, [x12, #32]                         // scale_row_0
-  .inst 0xa0408000 + ((4 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 4, mul vl] // offset_0, offset_1, offset_2, offset_3
-  fmla z16.s, p7/m, z0.s, z4.s                           // f_0
-  fmla z17.s, p7/m, z1.s, z4.s                           // f_1
-  fmla z18.s, p7/m, z2.s, z4.s                           // f_2
-  fmla z19.s, p7/m, z3.s, z4.s                           // f_3
-  .inst 0xa0408000 + ((5 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 5, mul vl] // scale_0, scale_1, scale_2, scale_3
-  ld1rw {z4.s}, p7/z, [x12, #36]                         // scale_row_0
-  fmul z0.s, z0.s, z4.s                                  // scale
-  fmul z1.s, z1.s, z4.s                                  // scale
-  fmul z2.s, z2.s, z4.s                                  // scale
-  fmul z3.s, z3.s, z4.s                                  // scale
-  scvtf z4.s, p7/m, z20.s                                // real
-  scvtf z5.s, p7/m, z21.s                                // real
-  scvtf z6.s, p7/m, z22.s                                // real
-  scvtf z20.s, p7/m, z23.s                               // real
-  fmla z16.s, p7/m, z4.s, z0.s                           // f_0
-  fmla z17.s, p7/m, z5.s, z1.s                           // f_1
-  fmla z18.s, p7/m, z6.s, z2.s                           // f_2
-  fmla z19.s, p7/m, z20.s, z3.s                          // f_3
-  add x12, x12, #40
-  addvl x13, x13, #24
-  subs x10, x10, #1                                      // next k
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  eor z0.d, z4.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
+  eor z2.d, z5.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  eor z0.d, z6.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
+  eor z2.d, z7.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  ld1rw {z4.s}, p7/z, [x13, #32]                         // scale_row_0
+  .inst 0xa0408000 + ((4 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 4, mul vl] // offset_0, offset_1, offset_2, offset_3
+  fmla z17.s, p7/m, z0.s, z4.s                           // f_0
+  fmla z18.s, p7/m, z1.s, z4.s                           // f_1
+  fmla z19.s, p7/m, z2.s, z4.s                           // f_2
+  fmla z20.s, p7/m, z3.s, z4.s                           // f_3
+  .inst 0xa0408000 + ((5 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 5, mul vl] // scale_0, scale_1, scale_2, scale_3
+  ld1rw {z4.s}, p7/z, [x13, #36]                         // scale_row_0
+  fmul z5.s, z0.s, z4.s                                  // scale
+  fmul z6.s, z1.s, z4.s                                  // scale
+  fmul z7.s, z2.s, z4.s                                  // scale
+  fmul z4.s, z3.s, z4.s                                  // scale
+  .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
+  .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
+  fmla z17.s, p7/m, z0.s, z5.s                           // f_0
+  fmla z18.s, p7/m, z1.s, z6.s                           // f_1
+  fmla z19.s, p7/m, z2.s, z7.s                           // f_2
+  fmla z20.s, p7/m, z3.s, z4.s                           // f_3
+  add x13, x13, #40
+  addvl x14, x14, #24
+  subs x12, x12, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  add x10, x0, #8*15                                     // clamp
-  ld1rw {z4.s}, p7/z, [x10, #0]                          // min
-  ld1rw {z5.s}, p7/z, [x10, #4]                          // max
-  rdvl x10, #1
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z4.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z5.s}, p7/z, [x9, #4]                           // max
+  rdvl x9, #1
   lsr x11, x11, #5
   rdvl x12, #24
   mul x11, x11, x12
   add x11, x3, x11                                       // field
-  cmp x1, x10                                            // unless n_left at_least 
+  cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
-  cmp x10, #0                                            // bias
-  csel x10, x11, x12, eq
-  .inst 0xa0408000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 0, mul vl] // bias, bias, bias, bias
-  fadd z0.s, z16.s, z0.s                                 // out
+  ldr x9, [x0, #8*14]                                    // bias
+  add x12, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x11, x12, eq
+  .inst 0xa0408000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x9, #4 * 0, mul vl] // bias, bias, bias, bias
+  fadd z0.s, z17.s, z0.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
-  fadd z0.s, z17.s, z1.s                                 // out
+  fadd z0.s, z18.s, z1.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
-  fadd z0.s, z18.s, z2.s                                 // out
+  fadd z0.s, z19.s, z2.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_2
   st1h {z0.s}, p7, [x6, #2, mul vl]                      // out_0_2
-  fadd z0.s, z19.s, z3.s                                 // out
+  fadd z0.s, z20.s, z3.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
@@ -294,48 +267,48 @@ L(k_done):
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
-  cntw x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p1.s, xzr, x10                                 // columns
-  cnth x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p2.s, xzr, x10                                 // columns
-  cntw x10, all, mul #3
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p3.s, xzr, x10                                 // columns
-  ldr x10, [x0, #8*14]                                   // bias
-  add x12, x10, x2
-  cmp x10, #0                                            // bias
-  csel x10, x11, x12, eq
-  ld1w {z0.s}, p0/z, [x10, #0, mul vl]                   // bias
-  ld1w {z1.s}, p1/z, [x10, #1, mul vl]                   // bias
-  ld1w {z2.s}, p2/z, [x10, #2, mul vl]                   // bias
-  ld1w {z3.s}, p3/z, [x10, #3, mul vl]                   // bias
-  fadd z0.s, z16.s, z0.s                                 // out
+  cntw x9, all, mul #1
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p1.s, xzr, x9                                  // columns
+  cnth x9, all, mul #1
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p2.s, xzr, x9                                  // columns
+  cntw x9, all, mul #3
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p3.s, xzr, x9                                  // columns
+  ldr x9, [x0, #8*14]                                    // bias
+  add x12, x9, x2
+  cmp x9, #0                                             // bias
+  csel x9, x11, x12, eq
+  ld1w {z0.s}, p0/z, [x9, #0, mul vl]                    // bias
+  ld1w {z1.s}, p1/z, [x9, #1, mul vl]                    // bias
+  ld1w {z2.s}, p2/z, [x9, #2, mul vl]                    // bias
+  ld1w {z3.s}, p3/z, [x9, #3, mul vl]                    // bias
+  fadd z0.s, z17.s, z0.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fadd z0.s, z17.s, z1.s                                 // out
+  fadd z0.s, z18.s, z1.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fadd z0.s, z18.s, z2.s                                 // out
+  fadd z0.s, z19.s, z2.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_2
   st1h {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fadd z0.s, z19.s, z3.s                                 // out
+  fadd z0.s, z20.s, z3.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
@@ -343,15 +316,15 @@ L(if_else):
   fcvt z0.h, p7/m, z0.s                                  // out_0_3
   st1h {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
-  ldr x10, [x0, #8*13]                                   // dst_stride
+  ldr x9, [x0, #8*13]                                    // dst_stride
   mov x11, #1
-  mul x10, x10, x11
+  mul x9, x9, x11
   mov x11, #1
-  subs x9, x9, x11
-  csel x9, x9, xzr, hs
-  add x6, x6, x10
-  ldr x10, [x0, #8*6]                                    // lhs_stride
-  add x7, x7, x10
+  subs x10, x10, x11
+  csel x10, x10, xzr, hs
+  add x6, x6, x9
+  ldr x9, [x0, #8*6]                                     // lhs_stride
+  add x7, x7, x9
   subs x5, x5, #1                                        // next m
   b.hi L(m)
 L(m_done):

@@ -254,6 +254,10 @@ Value real_of_sum(const Tile1& t, Value sum);
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
+/// With blocks, for one row whose sums are in accumulator tiles until a block ends; whether an ISA
+/// and a tile have such.
+std::unique_ptr<Multiplier> make_group_sums(const Variant& v);
+bool has_group_sums(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);
