@@ -396,8 +396,9 @@ class PlainPacker {
   /// Minus the zero point, of the scale's type, f32, times that; without an array of them, 0.
   void keep_offset(Value to, Value scale, Value first_k, Value column) const {
     const Value none = b_.op(OpCode::zero);
+    const Value zeros = b_.arg(ArgField::pack_zero_points);
     b_.branch(
-        b_.arg(ArgField::pack_zero_points), Compare::not_equal, b_.constant(0),
+        zeros, Compare::not_equal, b_.constant(0),
         [&] {
           const Value from = beside(ArgField::pack_zero_points, column, first_k, "zero_from");
           const Value zero = b_.op(OpCode::load, {from}, {}, "zero_point");
