@@ -6,16 +6,17 @@
 //     | 8 x k bits of codes | 1 i32 x zeros | 1 f32 x scales |
 // rhs i4 n16svl kr4 pair=next ss k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32] (b9cdb2f040dce0ce)
 //     | 64svl x k bits of codes | 16svl bf16 x scales a block | 16svl f32 x sums | 16svl f32 x bias |
-// tile 1 x 16svl: needs 13 vector registers on sme2 (8 accumulators + 5 operands), 32 exist
+// tile 1 x 16svl: needs 15 vector registers on sme2 (4 accumulators + 11 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x9 m_left  x10 k_left  x11 k_padded  x12 lhs_panel  x13 rhs_panel  x14 rhs_panel
-//  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 b_0 ...  z5 b_1 ...  z6 a_0 ...
-//  z7 f_0  z16 f_1  z17 f_2  z18 f_3  z19 acc_0_0 ...  z20 acc_0_1  z21 acc_0_2  z22 acc_0_3
+//  x7 lhs_panel  x9 row  x10 m_left  x11 k_padded  x12 k_left  x13 lhs_panel  x14 rhs_panel
+//  x15 rhs_panel  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 raw_0 ...
+//  z5 raw_1 ...  z6 raw_0 ...  z7 raw_1 ...  z8 b_0  z9 b_1  z10 b_2  z11 b_3  z12 a  z16 f_0
+//  z17 f_1  z18 f_2  z19 f_3  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -128,123 +129,95 @@ L(n):
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
-  mov x9, x5                                             // m_left
+  mov x10, x5                                            // m_left
   cbz x5, L(m_done)
 L(m):
-  ldr x10, [x0, #8*3]                                    // k
-  add x10, x10, #31
+  ldr x9, [x0, #8*3]                                     // k
+  add x9, x9, #31
   mov x11, #-32                                          // k_padded
-  and x11, x11, x10
-  mov z7.b, #0                                           // f_0
-  mov z16.b, #0                                          // f_1
-  mov z17.b, #0                                          // f_2
-  mov z18.b, #0                                          // f_3
-  lsr x10, x11, #5                                       // blocks
-  mov x12, x7                                            // lhs_panel
-  mov x13, x3                                            // rhs_panel
-  cbz x10, L(k_done)
+  and x11, x11, x9
+  mov x9, #0                                             // row
+  mov z16.b, #0                                          // f_0
+  mov z17.b, #0                                          // f_1
+  mov z18.b, #0                                          // f_2
+  mov z19.b, #0                                          // f_3
+  lsr x12, x11, #5                                       // blocks
+  mov x13, x7                                            // lhs_panel
+  mov x14, x3                                            // rhs_panel
+  cbz x12, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  mov z19.b, #0                                          // acc_0_0
-  mov z20.b, #0                                          // acc_0_1
-  mov z21.b, #0                                          // acc_0_2
-  mov z22.b, #0                                          // acc_0_3
-  .inst 0xa0408000 + ((0 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xc08a4000 + (1 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z1[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x12, #0]                         // a_0
-  sdot z19.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z20.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z21.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z22.s, z1.b, z6.b[0]                              // acc_0_3
+  .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0
+  ld1rqb {z12.b}, p7/z, [x13, #0]                        // a
+  .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (14 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x14, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  .inst 0xc08a4000 + (1 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z1[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
   .inst 0xc08a4000 + (2 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z2[0] // b_0, b_1
   .inst 0xc08a4000 + (3 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z3[0] // b_2, b_3
-  sdot z19.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z20.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z21.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z22.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((1 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xc08a4000 + (1 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z1[0] // b_2, b_3
-  sdot z19.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z20.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z21.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z22.s, z1.b, z6.b[2]                              // acc_0_3
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  .inst 0xc08a4000 + (4 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z4[0] // b_0, b_1
+  .inst 0xc08a4000 + (5 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z5[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
+  .inst 0xc08a4000 + (7 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z7[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  ld1rqb {z12.b}, p7/z, [x13, #16]                       // a
+  .inst 0xa0408000 + ((2 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (14 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x14, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  .inst 0xc08a4000 + (1 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z1[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
   .inst 0xc08a4000 + (2 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z2[0] // b_0, b_1
   .inst 0xc08a4000 + (3 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z3[0] // b_2, b_3
-  sdot z19.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z20.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z21.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z22.s, z3.b, z6.b[3]                              // acc_0_3
-  .inst 0xa0408000 + ((2 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xc08a4000 + (1 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z1[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x12, #16]                        // a_0
-  sdot z19.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z20.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z21.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z22.s, z1.b, z6.b[0]                              // acc_0_3
-  .inst 0xc08a4000 + (2 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z2[0] // b_0, b_1
-  .inst 0xc08a4000 + (3 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z3[0] // b_2, b_3
-  sdot z19.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z20.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z21.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z22.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((3 & 15) << 16) + (13 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x13, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  .inst 0xc08a4000 + (1 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z1[0] // b_2, b_3
-  sdot z19.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z20.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z21.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z22.s, z1.b, z6.b[2]                              // acc_0_3
-  .inst 0xc08a4000 + (2 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z2[0] // b_0, b_1
-  .inst 0xc08a4000 + (3 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z3[0] // b_2, b_3
-  sdot z19.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z20.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z21.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z22.s, z3.b, z6.b[3]                              // acc_0_3
-  addvl x14, x13, #16                                    // rhs_panel
-  ld1h {z0.s}, p7/z, [x14, #0, mul vl]                   // scale
-  lsl z0.s, z0.s, #16                                    // scale_0
-  ld1h {z1.s}, p7/z, [x14, #1, mul vl]                   // scale
-  lsl z1.s, z1.s, #16                                    // scale_1
-  ld1h {z2.s}, p7/z, [x14, #2, mul vl]                   // scale
-  lsl z2.s, z2.s, #16                                    // scale_2
-  ld1h {z3.s}, p7/z, [x14, #3, mul vl]                   // scale
-  lsl z3.s, z3.s, #16                                    // scale_3
-  scvtf z4.s, p7/m, z19.s                                // real
-  scvtf z5.s, p7/m, z20.s                                // real
-  scvtf z6.s, p7/m, z21.s                                // real
-  scvtf z19.s, p7/m, z22.s                               // real
-  fmla z7.s, p7/m, z4.s, z0.s                            // f_0
-  fmla z16.s, p7/m, z5.s, z1.s                           // f_1
-  fmla z17.s, p7/m, z6.s, z2.s                           // f_2
-  fmla z18.s, p7/m, z19.s, z3.s                          // f_3
-  add x12, x12, #32
-  addvl x13, x13, #18
-  subs x10, x10, #1                                      // next k
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  .inst 0xc08a4000 + (4 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z4[0] // b_0, b_1
+  .inst 0xc08a4000 + (5 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z5[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
+  .inst 0xc08a4000 + (7 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z7[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  addvl x15, x14, #16                                    // rhs_panel
+  ld1h {z0.s}, p7/z, [x15, #0, mul vl]                   // scale
+  lsl z4.s, z0.s, #16                                    // scale_0
+  ld1h {z0.s}, p7/z, [x15, #1, mul vl]                   // scale
+  lsl z5.s, z0.s, #16                                    // scale_1
+  ld1h {z0.s}, p7/z, [x15, #2, mul vl]                   // scale
+  lsl z6.s, z0.s, #16                                    // scale_2
+  ld1h {z0.s}, p7/z, [x15, #3, mul vl]                   // scale
+  lsl z7.s, z0.s, #16                                    // scale_3
+  .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
+  .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
+  fmla z16.s, p7/m, z0.s, z4.s                           // f_0
+  fmla z17.s, p7/m, z1.s, z5.s                           // f_1
+  fmla z18.s, p7/m, z2.s, z6.s                           // f_2
+  fmla z19.s, p7/m, z3.s, z7.s                           // f_3
+  add x13, x13, #32
+  addvl x14, x14, #18
+  subs x12, x12, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  lsr x10, x11, #5
+  lsr x9, x11, #5
   rdvl x12, #18
-  mul x10, x10, x12
-  add x10, x3, x10                                       // field
-  .inst 0xa0408000 + ((0 & 15) << 16) + (10 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x10, #4 * 0, mul vl] // colsum_0, colsum_1, colsum_2, colsum_3
-  mov x10, #1
-  mul x10, x11, x10
-  add x10, x7, x10                                       // field
-  ld1rw {z4.s}, p7/z, [x10, #0]                          // zero_0
+  mul x9, x9, x12
+  add x9, x3, x9                                         // field
+  .inst 0xa0408000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x9, #4 * 0, mul vl] // colsum_0, colsum_1, colsum_2, colsum_3
+  mov x9, #1
+  mul x9, x11, x9
+  add x9, x7, x9                                         // field
+  ld1rw {z4.s}, p7/z, [x9, #0]                           // zero_0
   scvtf z4.s, p7/m, z4.s                                 // zero
-  fmla z7.s, p7/m, z0.s, z4.s                            // f_0_0
-  fmla z16.s, p7/m, z1.s, z4.s                           // f_0_1
-  fmla z17.s, p7/m, z2.s, z4.s                           // f_0_2
-  fmla z18.s, p7/m, z3.s, z4.s                           // f_0_3
-  mov x10, #1
-  mul x10, x11, x10
-  add x10, x10, #4
-  add x10, x7, x10                                       // field
+  fmla z16.s, p7/m, z0.s, z4.s                           // f_0_0
+  fmla z17.s, p7/m, z1.s, z4.s                           // f_0_1
+  fmla z18.s, p7/m, z2.s, z4.s                           // f_0_2
+  fmla z19.s, p7/m, z3.s, z4.s                           // f_0_3
+  mov x9, #1
+  mul x9, x11, x9
+  add x9, x9, #4
+  add x9, x7, x9                                         // field
   add x12, x0, #8*15                                     // clamp
   ld1rw {z4.s}, p7/z, [x12, #0]                          // min
   ld1rw {z5.s}, p7/z, [x12, #4]                          // max
@@ -261,29 +234,29 @@ L(k_done):
   cmp x12, #0                                            // bias
   csel x11, x11, x13, eq
   .inst 0xa0408000 + ((0 & 15) << 16) + (11 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x11, #4 * 0, mul vl] // bias, bias, bias, bias
-  ld1rw {z6.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z0.s, p7/m, z7.s, z6.s                            // out
+  ld1rw {z6.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z0.s, p7/m, z16.s, z6.s                           // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
   sel z0.s, p6, z5.s, z0.s
   str z0, [x6, #0, mul vl]                               // out_0_0
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z1.s, p7/m, z16.s, z0.s                           // out
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z1.s, p7/m, z17.s, z0.s                           // out
   fcmgt p6.s, p7/z, z4.s, z1.s                           // out
   sel z0.s, p6, z4.s, z1.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_1
   sel z0.s, p6, z5.s, z0.s
   str z0, [x6, #1, mul vl]                               // out_0_1
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z2.s, p7/m, z17.s, z0.s                           // out
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z2.s, p7/m, z18.s, z0.s                           // out
   fcmgt p6.s, p7/z, z4.s, z2.s                           // out
   sel z0.s, p6, z4.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_2
   sel z0.s, p6, z5.s, z0.s
   str z0, [x6, #2, mul vl]                               // out_0_2
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z3.s, p7/m, z18.s, z0.s                           // out
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z3.s, p7/m, z19.s, z0.s                           // out
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
   sel z0.s, p6, z4.s, z3.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
@@ -312,44 +285,44 @@ L(if_else):
   ld1w {z1.s}, p1/z, [x11, #1, mul vl]                   // bias
   ld1w {z2.s}, p2/z, [x11, #2, mul vl]                   // bias
   ld1w {z3.s}, p3/z, [x11, #3, mul vl]                   // bias
-  ld1rw {z6.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z0.s, p7/m, z7.s, z6.s                            // out
+  ld1rw {z6.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z0.s, p7/m, z16.s, z6.s                           // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_0
   sel z0.s, p6, z5.s, z0.s
   st1w {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z1.s, p7/m, z16.s, z0.s                           // out
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z1.s, p7/m, z17.s, z0.s                           // out
   fcmgt p6.s, p7/z, z4.s, z1.s                           // out
   sel z0.s, p6, z4.s, z1.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_1
   sel z0.s, p6, z5.s, z0.s
   st1w {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z2.s, p7/m, z17.s, z0.s                           // out
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z2.s, p7/m, z18.s, z0.s                           // out
   fcmgt p6.s, p7/z, z4.s, z2.s                           // out
   sel z0.s, p6, z4.s, z2.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_2
   sel z0.s, p6, z5.s, z0.s
   st1w {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // scale_row_0
-  fmla z3.s, p7/m, z18.s, z0.s                           // out
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // scale_row_0
+  fmla z3.s, p7/m, z19.s, z0.s                           // out
   fcmgt p6.s, p7/z, z4.s, z3.s                           // out
   sel z0.s, p6, z4.s, z3.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out_0_3
   sel z0.s, p6, z5.s, z0.s
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
-  ldr x10, [x0, #8*13]                                   // dst_stride
+  ldr x9, [x0, #8*13]                                    // dst_stride
   mov x11, #1
-  mul x10, x10, x11
+  mul x9, x9, x11
   mov x11, #1
-  subs x9, x9, x11
-  csel x9, x9, xzr, hs
-  add x6, x6, x10
-  ldr x10, [x0, #8*6]                                    // lhs_stride
-  add x7, x7, x10
+  subs x10, x10, x11
+  csel x10, x10, xzr, hs
+  add x6, x6, x9
+  ldr x9, [x0, #8*6]                                     // lhs_stride
+  add x7, x7, x9
   subs x5, x5, #1                                        // next m
   b.hi L(m)
 L(m_done):

@@ -6,17 +6,17 @@
 //     | 8 x k bits of codes | 1 f16 x scales a block |
 // rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/B] (dcbafc77a5ba6966)
 //     | 64svl x k bits of codes | 16svl f16 x scales a block |
-// tile 1 x 16svl: needs 14 vector registers on sme2 (8 accumulators + 5 operands + 1 mask), 32 exist
+// tile 1 x 16svl: needs 16 vector registers on sme2 (4 accumulators + 11 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x9 m_left  x10 field  x11 k_left  x12 field  x13 lhs_panel  x14 rhs_panel
-//  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 b_0 ...  z5 b_1 ...  z6 a_0 ...
-//  z7 flip  z16 f_0  z17 f_1  z18 f_2  z19 f_3  z20 acc_0_0 ...  z21 acc_0_1 ...  z22 acc_0_2
-//  z23 acc_0_3
+//  x7 lhs_panel  x9 row  x10 m_left  x11 k_left  x12 field  x13 field  x14 lhs_panel  x15 rhs_panel
+//  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 raw_0 ...  z5 raw_1 ...  z6 raw_0 ...
+//  z7 raw_1 ...  z8 b_0  z9 b_1  z10 b_2  z11 b_3  z12 a  z16 flip  z17 f_0  z18 f_1  z19 f_2
+//  z20 f_3  z21 scale_row_0  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -129,208 +129,180 @@ L(n):
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
-  mov x9, x5                                             // m_left
+  mov x10, x5                                            // m_left
   cbz x5, L(m_done)
 L(m):
-  ldr x10, [x0, #8*3]                                    // k
-  add x10, x10, #31
+  ldr x9, [x0, #8*3]                                     // k
+  add x9, x9, #31
   mov x11, #-32                                          // k_padded
-  and x11, x11, x10
-  mov z7.b, #136                                         // flip
-  lsr x10, x11, #5
-  mov x12, #32
-  mul x10, x10, x12
-  add x10, x7, x10                                       // field
+  and x11, x11, x9
+  mov z16.b, #136                                        // flip
+  mov x9, #0                                             // row
   lsr x12, x11, #5
-  rdvl x13, #16
+  mov x13, #32
   mul x12, x12, x13
-  add x12, x3, x12                                       // field
-  mov z16.b, #0                                          // f_0
-  mov z17.b, #0                                          // f_1
-  mov z18.b, #0                                          // f_2
-  mov z19.b, #0                                          // f_3
+  add x12, x7, x12                                       // field
+  lsr x13, x11, #5
+  rdvl x14, #16
+  mul x13, x13, x14
+  add x13, x3, x13                                       // field
+  mov z17.b, #0                                          // f_0
+  mov z18.b, #0                                          // f_1
+  mov z19.b, #0                                          // f_2
+  mov z20.b, #0                                          // f_3
   lsr x11, x11, #5                                       // blocks
-  mov x13, x7                                            // lhs_panel
-  mov x14, x3                                            // rhs_panel
+  mov x14, x7                                            // lhs_panel
+  mov x15, x3                                            // rhs_panel
   cbz x11, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  mov z20.b, #0                                          // acc_0_0
-  mov z21.b, #0                                          // acc_0_1
-  mov z22.b, #0                                          // acc_0_2
-  mov z23.b, #0                                          // acc_0_3
-  .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x13, #0]                         // a_0
-  sdot z20.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[0]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0
+  ld1rqb {z12.b}, p7/z, [x14, #0]                        // a
+  .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
+  eor z0.d, z0.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  eor z0.d, z1.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
+  eor z0.d, z2.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z3.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((1 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  sdot z20.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[2]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  eor z0.d, z4.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z5.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[3]                              // acc_0_3
-  .inst 0xa0408000 + ((2 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x13, #16]                        // a_0
-  sdot z20.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[0]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  eor z0.d, z6.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z7.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((3 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  sdot z20.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[2]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  ld1rqb {z12.b}, p7/z, [x14, #16]                       // a
+  .inst 0xa0408000 + ((2 & 15) << 16) + (15 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x15, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
+  eor z0.d, z0.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  eor z0.d, z1.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
+  eor z0.d, z2.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z3.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[3]                              // acc_0_3
-  ld1h {z0.s}, p7/z, [x12, #0, mul vl]                   // scale
-  fcvt z0.s, p7/m, z0.h                                  // scale_0
-  ld1h {z1.s}, p7/z, [x12, #1, mul vl]                   // scale
-  fcvt z1.s, p7/m, z1.h                                  // scale_1
-  ld1h {z2.s}, p7/z, [x12, #2, mul vl]                   // scale
-  fcvt z2.s, p7/m, z2.h                                  // scale_2
-  ld1h {z3.s}, p7/z, [x12, #3, mul vl]                   // scale
-  fcvt z3.s, p7/m, z3.h                                  // scale_3
-  scvtf z4.s, p7/m, z20.s                                // real
-  scvtf z5.s, p7/m, z21.s                                // real
-  scvtf z6.s, p7/m, z22.s                                // real
-  scvtf z20.s, p7/m, z23.s                               // real
-  ld1rh {z21.s}, p7/z, [x10, #0]                         // scale_row_0
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  eor z0.d, z4.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
+  eor z2.d, z5.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  eor z0.d, z6.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
+  eor z2.d, z7.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  ld1h {z0.s}, p7/z, [x13, #0, mul vl]                   // scale
+  fcvt z4.s, p7/m, z0.h                                  // scale_0
+  ld1h {z0.s}, p7/z, [x13, #1, mul vl]                   // scale
+  fcvt z5.s, p7/m, z0.h                                  // scale_1
+  ld1h {z0.s}, p7/z, [x13, #2, mul vl]                   // scale
+  fcvt z6.s, p7/m, z0.h                                  // scale_2
+  ld1h {z0.s}, p7/z, [x13, #3, mul vl]                   // scale
+  fcvt z7.s, p7/m, z0.h                                  // scale_3
+  .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
+  .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
+  ld1rh {z21.s}, p7/z, [x12, #0]                         // scale_row_0
   fcvt z21.s, p7/m, z21.h                                // scale_row_0
-  fmul z4.s, z4.s, z21.s                                 // real
-  fmul z5.s, z5.s, z21.s                                 // real
-  fmul z6.s, z6.s, z21.s                                 // real
-  fmul z20.s, z20.s, z21.s                               // real
-  fmla z16.s, p7/m, z4.s, z0.s                           // f_0
-  fmla z17.s, p7/m, z5.s, z1.s                           // f_1
-  fmla z18.s, p7/m, z6.s, z2.s                           // f_2
-  fmla z19.s, p7/m, z20.s, z3.s                          // f_3
-  add x13, x13, #32
-  add x10, x10, #2
-  addvl x14, x14, #16
-  addvl x12, x12, #2
+  fmul z0.s, z0.s, z21.s                                 // real
+  fmul z1.s, z1.s, z21.s                                 // real
+  fmul z2.s, z2.s, z21.s                                 // real
+  fmul z3.s, z3.s, z21.s                                 // real
+  fmla z17.s, p7/m, z0.s, z4.s                           // f_0
+  fmla z18.s, p7/m, z1.s, z5.s                           // f_1
+  fmla z19.s, p7/m, z2.s, z6.s                           // f_2
+  fmla z20.s, p7/m, z3.s, z7.s                           // f_3
+  add x14, x14, #32
+  add x12, x12, #2
+  addvl x15, x15, #16
+  addvl x13, x13, #2
   subs x11, x11, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  add x10, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // min
-  ld1rw {z1.s}, p7/z, [x10, #4]                          // max
-  rdvl x10, #1
-  cmp x1, x10                                            // unless n_left at_least 
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z1.s}, p7/z, [x9, #4]                           // max
+  rdvl x9, #1
+  cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z2.s, p6, z0.s, z16.s
+  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
+  sel z2.s, p6, z0.s, z17.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
   sel z2.s, p6, z1.s, z2.s
   str z2, [x6, #0, mul vl]                               // out_0_0
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z2.s, p6, z0.s, z17.s
+  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
+  sel z2.s, p6, z0.s, z18.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
   sel z2.s, p6, z1.s, z2.s
   str z2, [x6, #1, mul vl]                               // out_0_1
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z2.s, p6, z0.s, z18.s
+  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
+  sel z2.s, p6, z0.s, z19.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
   sel z2.s, p6, z1.s, z2.s
   str z2, [x6, #2, mul vl]                               // out_0_2
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z0.s, p6, z0.s, z19.s
+  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
+  sel z0.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
   sel z0.s, p6, z1.s, z0.s
   str z0, [x6, #3, mul vl]                               // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
-  cntw x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p1.s, xzr, x10                                 // columns
-  cnth x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p2.s, xzr, x10                                 // columns
-  cntw x10, all, mul #3
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p3.s, xzr, x10                                 // columns
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z2.s, p6, z0.s, z16.s
+  cntw x9, all, mul #1
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p1.s, xzr, x9                                  // columns
+  cnth x9, all, mul #1
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p2.s, xzr, x9                                  // columns
+  cntw x9, all, mul #3
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p3.s, xzr, x9                                  // columns
+  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
+  sel z2.s, p6, z0.s, z17.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
   sel z2.s, p6, z1.s, z2.s
   st1w {z2.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z2.s, p6, z0.s, z17.s
+  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
+  sel z2.s, p6, z0.s, z18.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
   sel z2.s, p6, z1.s, z2.s
   st1w {z2.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z2.s, p6, z0.s, z18.s
+  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
+  sel z2.s, p6, z0.s, z19.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
   sel z2.s, p6, z1.s, z2.s
   st1w {z2.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z0.s, p6, z0.s, z19.s
+  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
+  sel z0.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
   sel z0.s, p6, z1.s, z0.s
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
-  ldr x10, [x0, #8*13]                                   // dst_stride
+  ldr x9, [x0, #8*13]                                    // dst_stride
   mov x11, #1
-  mul x10, x10, x11
+  mul x9, x9, x11
   mov x11, #1
-  subs x9, x9, x11
-  csel x9, x9, xzr, hs
-  add x6, x6, x10
-  ldr x10, [x0, #8*6]                                    // lhs_stride
-  add x7, x7, x10
+  subs x10, x10, x11
+  csel x10, x10, xzr, hs
+  add x6, x6, x9
+  ldr x9, [x0, #8*6]                                     // lhs_stride
+  add x7, x7, x9
   subs x5, x5, #1                                        // next m
   b.hi L(m)
 L(m_done):

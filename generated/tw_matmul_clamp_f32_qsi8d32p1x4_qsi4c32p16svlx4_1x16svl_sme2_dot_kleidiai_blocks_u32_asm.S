@@ -7,16 +7,17 @@
 // rhs i4 n16svl kr4 pair=next uu k%32 b64 [data/b|scales:f16/B] (3f4fbf914c414e75)
 //     | 64svl x k bits of codes | 16svl f16 x scales a block |
 // or blocks of any other multiple of 64
-// tile 1 x 16svl: needs 14 vector registers on sme2 (8 accumulators + 5 operands + 1 mask), 32 exist
+// tile 1 x 16svl: needs 16 vector registers on sme2 (4 accumulators + 11 operands + 1 mask), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x9 m_left  x10 block_left  x11 field  x12 field  x13 lhs_panel  x14 rhs_panel
-//  x15 k_left  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 b_0  z5 b_1  z6 a_0
-//  z7 flip  z16 f_0  z17 f_1  z18 f_2  z19 f_3  z20 acc_0_0  z21 acc_0_1  z22 acc_0_2  z23 acc_0_3
+//  x7 lhs_panel  x19 k_left  x9 row  x10 m_left  x11 field  x12 block_left  x13 field
+//  x14 lhs_panel  x15 rhs_panel  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 raw_0
+//  z5 raw_1  z6 raw_0  z7 raw_1  z8 b_0  z9 b_1  z10 b_2  z11 b_3  z12 a  z16 flip  z17 f_0
+//  z18 f_1  z19 f_2  z20 f_3  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -46,46 +47,50 @@ tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
   hint #34
-  sub sp, sp, #64
-  .cfi_def_cfa_offset 64
-  str d8, [sp, #0]
-  .cfi_offset d8, -64
-  str d9, [sp, #8]
-  .cfi_offset d9, -56
-  str d10, [sp, #16]
-  .cfi_offset d10, -48
-  str d11, [sp, #24]
-  .cfi_offset d11, -40
-  str d12, [sp, #32]
-  .cfi_offset d12, -32
-  str d13, [sp, #40]
-  .cfi_offset d13, -24
-  str d14, [sp, #48]
-  .cfi_offset d14, -16
-  str d15, [sp, #56]
-  .cfi_offset d15, -8
+  sub sp, sp, #80
+  .cfi_def_cfa_offset 80
+  str x19, [sp, #0]
+  .cfi_offset x19, -80
+  str d8, [sp, #8]
+  .cfi_offset d8, -72
+  str d9, [sp, #16]
+  .cfi_offset d9, -64
+  str d10, [sp, #24]
+  .cfi_offset d10, -56
+  str d11, [sp, #32]
+  .cfi_offset d11, -48
+  str d12, [sp, #40]
+  .cfi_offset d12, -40
+  str d13, [sp, #48]
+  .cfi_offset d13, -32
+  str d14, [sp, #56]
+  .cfi_offset d14, -24
+  str d15, [sp, #64]
+  .cfi_offset d15, -16
 #elif defined(_WIN32)
   .seh_proc tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm
   hint #34
   .seh_nop
-  sub sp, sp, #64
-  .seh_stackalloc 64
-  str d8, [sp, #0]
-  .seh_save_freg d8, 0
-  str d9, [sp, #8]
-  .seh_save_freg d9, 8
-  str d10, [sp, #16]
-  .seh_save_freg d10, 16
-  str d11, [sp, #24]
-  .seh_save_freg d11, 24
-  str d12, [sp, #32]
-  .seh_save_freg d12, 32
-  str d13, [sp, #40]
-  .seh_save_freg d13, 40
-  str d14, [sp, #48]
-  .seh_save_freg d14, 48
-  str d15, [sp, #56]
-  .seh_save_freg d15, 56
+  sub sp, sp, #80
+  .seh_stackalloc 80
+  str x19, [sp, #0]
+  .seh_save_reg x19, 0
+  str d8, [sp, #8]
+  .seh_save_freg d8, 8
+  str d9, [sp, #16]
+  .seh_save_freg d9, 16
+  str d10, [sp, #24]
+  .seh_save_freg d10, 24
+  str d11, [sp, #32]
+  .seh_save_freg d11, 32
+  str d12, [sp, #40]
+  .seh_save_freg d12, 40
+  str d13, [sp, #48]
+  .seh_save_freg d13, 48
+  str d14, [sp, #56]
+  .seh_save_freg d14, 56
+  str d15, [sp, #64]
+  .seh_save_freg d15, 64
   .seh_endprologue
 #endif
   mrs x17, S3_3_C4_C2_2 // SVCR
@@ -129,220 +134,192 @@ L(n):
   ldr x6, [x0, #8*12]                                    // dst
   add x6, x6, x2                                         // dst_tile
   ldr x7, [x0, #8*5]                                     // lhs_panel
-  mov x9, x5                                             // m_left
+  mov x10, x5                                            // m_left
   cbz x5, L(m_done)
 L(m):
-  ldr x10, [x0, #8*3]                                    // k
-  add x10, x10, #31
+  ldr x9, [x0, #8*3]                                     // k
+  add x9, x9, #31
   mov x11, #-32                                          // k_padded
-  and x11, x11, x10
-  ldr x10, [x0, #8*4]                                    // block
-  udiv x10, x11, x10                                     // blocks
-  mov z7.b, #136                                         // flip
-  mov x12, #1
-  mul x12, x11, x12
-  mov x13, #0
-  mul x13, x10, x13
-  add x12, x12, x13
-  add x12, x7, x12                                       // field
-  cnth x13, all, mul #1
-  mul x11, x11, x13
-  mov x13, #0
-  mul x13, x10, x13
-  add x11, x11, x13
+  and x11, x11, x9
+  ldr x9, [x0, #8*4]                                     // block
+  udiv x12, x11, x9                                      // blocks
+  mov z16.b, #136                                        // flip
+  mov x9, #0                                             // row
+  mov x13, #1
+  mul x13, x11, x13
+  mov x14, #0
+  mul x14, x12, x14
+  add x13, x13, x14
+  add x13, x7, x13                                       // field
+  cnth x14, all, mul #1
+  mul x11, x11, x14
+  mov x14, #0
+  mul x14, x12, x14
+  add x11, x11, x14
   add x11, x3, x11                                       // field
-  mov z16.b, #0                                          // f_0
-  mov z17.b, #0                                          // f_1
-  mov z18.b, #0                                          // f_2
-  mov z19.b, #0                                          // f_3
-  mov x13, x7                                            // lhs_panel
-  mov x14, x3                                            // rhs_panel
-  cbz x10, L(block_done)
+  mov z17.b, #0                                          // f_0
+  mov z18.b, #0                                          // f_1
+  mov z19.b, #0                                          // f_2
+  mov z20.b, #0                                          // f_3
+  mov x14, x7                                            // lhs_panel
+  mov x15, x3                                            // rhs_panel
+  cbz x12, L(block_done)
 L(block):
-  mov z20.b, #0                                          // acc_0_0
-  mov z21.b, #0                                          // acc_0_1
-  mov z22.b, #0                                          // acc_0_2
-  mov z23.b, #0                                          // acc_0_3
-  ldr x15, [x0, #8*4]                                    // block
-  lsr x15, x15, #5                                       // steps
-  cbz x15, L(k_done)
+  .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0
+  ldr x19, [x0, #8*4]                                    // block
+  lsr x19, x19, #5                                       // steps
+  cbz x19, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
   .balign 64
 #endif
 L(k):
-  .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x13, #0]                         // a_0
-  sdot z20.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[0]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  ld1rqb {z12.b}, p7/z, [x14, #0]                        // a
+  .inst 0xa0408000 + ((0 & 15) << 16) + (15 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x15, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((1 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
+  eor z0.d, z0.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  eor z0.d, z1.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
+  eor z0.d, z2.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z3.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((1 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  sdot z20.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[2]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  eor z0.d, z4.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z5.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[3]                              // acc_0_3
-  .inst 0xa0408000 + ((2 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  ld1rqb {z6.b}, p7/z, [x13, #16]                        // a_0
-  sdot z20.s, z4.b, z6.b[0]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[0]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[0]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[0]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  eor z0.d, z6.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z7.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[1]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[1]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[1]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[1]                              // acc_0_3
-  .inst 0xa0408000 + ((3 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z7.d                                   // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_2, b_3
-  sdot z20.s, z4.b, z6.b[2]                              // acc_0_0
-  sdot z21.s, z5.b, z6.b[2]                              // acc_0_1
-  sdot z22.s, z0.b, z6.b[2]                              // acc_0_2
-  sdot z23.s, z1.b, z6.b[2]                              // acc_0_3
-  eor z0.d, z2.d, z7.d                                   // signed
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  ld1rqb {z12.b}, p7/z, [x14, #16]                       // a
+  .inst 0xa0408000 + ((2 & 15) << 16) + (15 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x15, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
+  .inst 0xa0408000 + ((3 & 15) << 16) + (15 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x15, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
+  eor z0.d, z0.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
+  eor z0.d, z1.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
+  eor z0.d, z2.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z7.d                                   // signed
+  eor z2.d, z3.d, z16.d                                  // signed
   .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
-  sdot z20.s, z0.b, z6.b[3]                              // acc_0_0
-  sdot z21.s, z1.b, z6.b[3]                              // acc_0_1
-  sdot z22.s, z2.b, z6.b[3]                              // acc_0_2
-  sdot z23.s, z3.b, z6.b[3]                              // acc_0_3
-  add x13, x13, #32
-  addvl x14, x14, #16
-  subs x15, x15, #1                                      // next k
+  .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
+  eor z0.d, z4.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
+  eor z2.d, z5.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
+  eor z0.d, z6.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
+  eor z2.d, z7.d, z16.d                                  // signed
+  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
+  add x14, x14, #32
+  addvl x15, x15, #16
+  subs x19, x19, #1                                      // next k
   b.hi L(k)
 L(k_done):
   ld1h {z0.s}, p7/z, [x11, #0, mul vl]                   // scale
-  fcvt z0.s, p7/m, z0.h                                  // scale_0
-  ld1h {z1.s}, p7/z, [x11, #1, mul vl]                   // scale
-  fcvt z1.s, p7/m, z1.h                                  // scale_1
-  ld1h {z2.s}, p7/z, [x11, #2, mul vl]                   // scale
-  fcvt z2.s, p7/m, z2.h                                  // scale_2
-  ld1h {z3.s}, p7/z, [x11, #3, mul vl]                   // scale
-  fcvt z3.s, p7/m, z3.h                                  // scale_3
-  scvtf z4.s, p7/m, z20.s                                // real
-  scvtf z5.s, p7/m, z21.s                                // real
-  scvtf z6.s, p7/m, z22.s                                // real
-  scvtf z20.s, p7/m, z23.s                               // real
-  ld1rh {z21.s}, p7/z, [x12, #0]                         // scale_row_0
+  fcvt z4.s, p7/m, z0.h                                  // scale_0
+  ld1h {z0.s}, p7/z, [x11, #1, mul vl]                   // scale
+  fcvt z5.s, p7/m, z0.h                                  // scale_1
+  ld1h {z0.s}, p7/z, [x11, #2, mul vl]                   // scale
+  fcvt z6.s, p7/m, z0.h                                  // scale_2
+  ld1h {z0.s}, p7/z, [x11, #3, mul vl]                   // scale
+  fcvt z7.s, p7/m, z0.h                                  // scale_3
+  .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
+  .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
+  ld1rh {z21.s}, p7/z, [x13, #0]                         // scale_row_0
   fcvt z21.s, p7/m, z21.h                                // scale_row_0
-  fmul z4.s, z4.s, z21.s                                 // real
-  fmul z5.s, z5.s, z21.s                                 // real
-  fmul z6.s, z6.s, z21.s                                 // real
-  fmul z20.s, z20.s, z21.s                               // real
-  fmla z16.s, p7/m, z4.s, z0.s                           // f_0
-  fmla z17.s, p7/m, z5.s, z1.s                           // f_1
-  fmla z18.s, p7/m, z6.s, z2.s                           // f_2
-  fmla z19.s, p7/m, z20.s, z3.s                          // f_3
-  add x12, x12, #2
+  fmul z0.s, z0.s, z21.s                                 // real
+  fmul z1.s, z1.s, z21.s                                 // real
+  fmul z2.s, z2.s, z21.s                                 // real
+  fmul z3.s, z3.s, z21.s                                 // real
+  fmla z17.s, p7/m, z0.s, z4.s                           // f_0
+  fmla z18.s, p7/m, z1.s, z5.s                           // f_1
+  fmla z19.s, p7/m, z2.s, z6.s                           // f_2
+  fmla z20.s, p7/m, z3.s, z7.s                           // f_3
+  add x13, x13, #2
   addvl x11, x11, #2
-  subs x10, x10, #1                                      // next block
+  subs x12, x12, #1                                      // next block
   b.hi L(block)
 L(block_done):
-  add x10, x0, #8*15                                     // clamp
-  ld1rw {z0.s}, p7/z, [x10, #0]                          // min
-  ld1rw {z1.s}, p7/z, [x10, #4]                          // max
-  rdvl x10, #1
-  cmp x1, x10                                            // unless n_left at_least 
+  add x9, x0, #8*15                                      // clamp
+  ld1rw {z0.s}, p7/z, [x9, #0]                           // min
+  ld1rw {z1.s}, p7/z, [x9, #4]                           // max
+  rdvl x9, #1
+  cmp x1, x9                                             // unless n_left at_least 
   b.lo L(if_else)
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z2.s, p6, z0.s, z16.s
+  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
+  sel z2.s, p6, z0.s, z17.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
   sel z2.s, p6, z1.s, z2.s
   str z2, [x6, #0, mul vl]                               // out_0_0
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z2.s, p6, z0.s, z17.s
+  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
+  sel z2.s, p6, z0.s, z18.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
   sel z2.s, p6, z1.s, z2.s
   str z2, [x6, #1, mul vl]                               // out_0_1
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z2.s, p6, z0.s, z18.s
+  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
+  sel z2.s, p6, z0.s, z19.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
   sel z2.s, p6, z1.s, z2.s
   str z2, [x6, #2, mul vl]                               // out_0_2
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z0.s, p6, z0.s, z19.s
+  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
+  sel z0.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
   sel z0.s, p6, z1.s, z0.s
   str z0, [x6, #3, mul vl]                               // out_0_3
   b L(if_done)
 L(if_else):
   whilelo p0.s, xzr, x1                                  // columns
-  cntw x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p1.s, xzr, x10                                 // columns
-  cnth x10, all, mul #1
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p2.s, xzr, x10                                 // columns
-  cntw x10, all, mul #3
-  subs x10, x1, x10
-  csel x10, x10, xzr, hs
-  whilelo p3.s, xzr, x10                                 // columns
-  fcmgt p6.s, p7/z, z0.s, z16.s                          // out
-  sel z2.s, p6, z0.s, z16.s
+  cntw x9, all, mul #1
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p1.s, xzr, x9                                  // columns
+  cnth x9, all, mul #1
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p2.s, xzr, x9                                  // columns
+  cntw x9, all, mul #3
+  subs x9, x1, x9
+  csel x9, x9, xzr, hs
+  whilelo p3.s, xzr, x9                                  // columns
+  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
+  sel z2.s, p6, z0.s, z17.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_0
   sel z2.s, p6, z1.s, z2.s
   st1w {z2.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fcmgt p6.s, p7/z, z0.s, z17.s                          // out
-  sel z2.s, p6, z0.s, z17.s
+  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
+  sel z2.s, p6, z0.s, z18.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_1
   sel z2.s, p6, z1.s, z2.s
   st1w {z2.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fcmgt p6.s, p7/z, z0.s, z18.s                          // out
-  sel z2.s, p6, z0.s, z18.s
+  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
+  sel z2.s, p6, z0.s, z19.s
   fcmgt p6.s, p7/z, z2.s, z1.s                           // out_0_2
   sel z2.s, p6, z1.s, z2.s
   st1w {z2.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fcmgt p6.s, p7/z, z0.s, z19.s                          // out
-  sel z0.s, p6, z0.s, z19.s
+  fcmgt p6.s, p7/z, z0.s, z20.s                          // out
+  sel z0.s, p6, z0.s, z20.s
   fcmgt p6.s, p7/z, z0.s, z1.s                           // out_0_3
   sel z0.s, p6, z1.s, z0.s
   st1w {z0.s}, p3, [x6, #3, mul vl]                      // out_0_3
 L(if_done):
-  ldr x10, [x0, #8*13]                                   // dst_stride
+  ldr x9, [x0, #8*13]                                    // dst_stride
   mov x11, #1
-  mul x10, x10, x11
+  mul x9, x9, x11
   mov x11, #1
-  subs x9, x9, x11
-  csel x9, x9, xzr, hs
-  add x6, x6, x10
-  ldr x10, [x0, #8*6]                                    // lhs_stride
-  add x7, x7, x10
+  subs x10, x10, x11
+  csel x10, x10, xzr, hs
+  add x6, x6, x9
+  ldr x9, [x0, #8*6]                                     // lhs_stride
+  add x7, x7, x9
   subs x5, x5, #1                                        // next m
   b.hi L(m)
 L(m_done):
@@ -362,38 +339,41 @@ L(n_done):
   8: lsr x16, x17, #32
   msr fpsr, x16
 #if defined(__ELF__) || defined(__APPLE__)
-  ldr d8, [sp, #0]
-  ldr d9, [sp, #8]
-  ldr d10, [sp, #16]
-  ldr d11, [sp, #24]
-  ldr d12, [sp, #32]
-  ldr d13, [sp, #40]
-  ldr d14, [sp, #48]
-  ldr d15, [sp, #56]
-  add sp, sp, #64
+  ldr x19, [sp, #0]
+  ldr d8, [sp, #8]
+  ldr d9, [sp, #16]
+  ldr d10, [sp, #24]
+  ldr d11, [sp, #32]
+  ldr d12, [sp, #40]
+  ldr d13, [sp, #48]
+  ldr d14, [sp, #56]
+  ldr d15, [sp, #64]
+  add sp, sp, #80
   .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
 #elif defined(_WIN32)
   .seh_startepilogue
-  ldr d8, [sp, #0]
-  .seh_save_freg d8, 0
-  ldr d9, [sp, #8]
-  .seh_save_freg d9, 8
-  ldr d10, [sp, #16]
-  .seh_save_freg d10, 16
-  ldr d11, [sp, #24]
-  .seh_save_freg d11, 24
-  ldr d12, [sp, #32]
-  .seh_save_freg d12, 32
-  ldr d13, [sp, #40]
-  .seh_save_freg d13, 40
-  ldr d14, [sp, #48]
-  .seh_save_freg d14, 48
-  ldr d15, [sp, #56]
-  .seh_save_freg d15, 56
-  add sp, sp, #64
-  .seh_stackalloc 64
+  ldr x19, [sp, #0]
+  .seh_save_reg x19, 0
+  ldr d8, [sp, #8]
+  .seh_save_freg d8, 8
+  ldr d9, [sp, #16]
+  .seh_save_freg d9, 16
+  ldr d10, [sp, #24]
+  .seh_save_freg d10, 24
+  ldr d11, [sp, #32]
+  .seh_save_freg d11, 32
+  ldr d12, [sp, #40]
+  .seh_save_freg d12, 40
+  ldr d13, [sp, #48]
+  .seh_save_freg d13, 48
+  ldr d14, [sp, #56]
+  .seh_save_freg d14, 56
+  ldr d15, [sp, #64]
+  .seh_save_freg d15, 64
+  add sp, sp, #80
+  .seh_stackalloc 80
   .seh_endepilogue
   ret
   .seh_endproc

@@ -10,7 +10,7 @@
 //          | 64 x k bits of codes | 16 f32 x scales a block | 16 f32 x zeros a block | 16 f32 x sums | 16 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (7bbb6266f5aec5a2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (fd889caad1a5ae6f)
+// from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #pragma once
@@ -117,6 +117,20 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p_bf16p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p_qai4c32p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qai4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p_qai4c32p_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -170,6 +184,11 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_quant_pack_kxn_bf16p12x4biasf32_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf32_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf16_f16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32pscalef32_f32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32pscalef32_f16_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon.h>
 
 #define TW_KAI_VERSION "1.32.0"
 
@@ -1197,6 +1216,138 @@
   X(kai_get_dst_offset_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
   X(kai_get_dst_size_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
   X(kai_run_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_n_step_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_mr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_nr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_kr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_sr_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_dst_size_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_run_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_m_step_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_n_step_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_mr_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_nr_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_kr_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_sr_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_run_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(kai_get_m_step_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_n_step_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_mr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_nr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_kr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_sr_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_run_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -1511,12 +1662,36 @@
   X(kai_get_rhs_packed_stride_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
   X(kai_get_rhs_packed_offset_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
-  X(kai_run_rhs_pack_kxn_bf16p12x4biasf16_f16_neon)
+  X(kai_run_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_get_m_step_lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(kai_get_lhs_offset_lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(kai_get_lhs_packed_offset_lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(kai_get_lhs_packed_size_lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(kai_run_lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(kai_get_m_step_lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
+  X(kai_get_lhs_offset_lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
+  X(kai_get_lhs_packed_offset_lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
+  X(kai_get_lhs_packed_size_lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
+  X(kai_run_lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_run_rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_run_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
+  X(kai_run_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon)
 
 #define TW_KAI_LHS_BLOCK_PACKERS(X) \
   X(lhs_quant_pack_qsi8d32p_f32) \
   X(lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
-  X(lhs_quant_pack_qsi8d32p_f32_neon)
+  X(lhs_quant_pack_qsi8d32p_f32_neon) \
+  X(lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(lhs_quant_pack_qsi8d32pscalef32_f16_neon)
 
 #define TW_KAI_LHS_PACKERS(X) \
   X(lhs_quant_pack_qai8dxp_f32) \
@@ -1585,7 +1760,19 @@
   X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1vlx4_qsi4c32p4vlx4_1vlx4vl_sme2_mopa) \
   X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme2_sdot) \
   X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1vlx4_qsi4c32p4vlx4_1vlx4vl_sme_mopa) \
-  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot)
+  X(matmul_clamp_f32_qsi8d32p_qsi4c32p, matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot) \
+  X(matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(matmul_clamp_f32_qsi8d32p_qai4c32p, matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot)
 
 #define TW_KAI_MEMBERS(X) \
   X(kai_matmul_clamp_f32_qai8dxp_qsi4cxp_ukernel, get_m_step) \
@@ -1771,7 +1958,29 @@
   X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, run_matmul)
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_qsi8d32p_qai4c32p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, run_matmul)
 
 #define TW_KAI_PACKED_FLOAT_MATMULS(X) \
   X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -1783,6 +1992,11 @@
   X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p1x4_bf16p12x4b_1x36_neon_dot) \
   X(matmul_clamp_f32_bf16p_bf16p, matmul_clamp_f32_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
   X(matmul_clamp_f16_bf16p_bf16p, matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla)
+
+#define TW_KAI_RHS_OFFSET_PACKERS(X) \
+  X(rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
+  X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
+  X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon)
 
 #define TW_KAI_RHS_PACKERS(X) \
   X(rhs_pack_nxk_qsi4cxp_qs4cxs1s0) \
@@ -1894,6 +2108,18 @@
   X(matmul_clamp_f32_qsi8d32p1vlx4_qsi4c32p4vlx4_1vlx4vl_sme_mopa) \
   X(matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot) \
   X(matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(matmul_clamp_f32_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(matmul_clamp_f32_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(matmul_clamp_f32_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x4_neon_dotprod) \
+  X(matmul_clamp_f16_qsi8d32p1x8_qai4c32p4x8_1x4_neon_dotprod) \
+  X(matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
+  X(matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
+  X(matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
+  X(matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
   X(lhs_quant_pack_qai8dxp_f32) \
   X(lhs_quant_pack_qai8dxp_f16_neon) \
   X(lhs_quant_pack_qai8dxp_bf16_neon) \
@@ -1946,7 +2172,12 @@
   X(lhs_pack_bf16p8x4_f16_neon) \
   X(rhs_quant_pack_kxn_bf16p12x4biasf32_f32_neon) \
   X(rhs_pack_kxn_bf16p12x4biasf32_f16_neon) \
-  X(rhs_pack_kxn_bf16p12x4biasf16_f16_neon)
+  X(rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
+  X(lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
+  X(rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
+  X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
+  X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon)
 
 #define TW_KAI_STATIC_CHUNK_MATMULS(X) \
   X(imatmul_clamp_qai8_qai8p_qsi8cxp, imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \

@@ -47,9 +47,10 @@ constexpr const char* no_field = "{TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}
 
 /// Fields of a tw_axes, in its order.
 constexpr FieldKind kinds[] = {
-    FieldKind::data,       FieldKind::tops,        FieldKind::scales,      FieldKind::minimums,
-    FieldKind::bias,       FieldKind::zero_points, FieldKind::scale_steps, FieldKind::minimum_steps,
-    FieldKind::scale_tops, FieldKind::minimum_tops};
+    FieldKind::data,         FieldKind::tops,          FieldKind::scales,
+    FieldKind::minimums,     FieldKind::bias,          FieldKind::zero_points,
+    FieldKind::scale_steps,  FieldKind::minimum_steps, FieldKind::scale_tops,
+    FieldKind::minimum_tops, FieldKind::offsets};
 
 }  // namespace
 

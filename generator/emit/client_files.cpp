@@ -200,6 +200,7 @@ std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
   const bool floats = is_float(*packer.format);
   if (floats) return packer.side == Side::lhs ? "FLOAT_LHS_PACKERS" : "FLOAT_RHS_PACKERS";
   if (packer.side == Side::lhs) return layout.block != 0 ? "LHS_BLOCK_PACKERS" : "LHS_PACKERS";
+  if (packer.has_offsets()) return "RHS_OFFSET_PACKERS";
   return packer.rows_of_blocks ? "RHS_ROW_PACKERS" : "RHS_PACKERS";
 }
 

@@ -234,6 +234,7 @@ std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const L
   if (packer.panel != Length{}) return panel_packer_functions(packer, layout, codes);
   const bool has_code = !codes.empty();
   if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);
+  if (packer.has_offsets()) return offset_packer_functions(packer, layout);
   return packer.rows_of_blocks ? row_packer_functions(packer, layout, has_code)
                                : rhs_packer_functions(packer, layout, has_code);
 }

@@ -138,7 +138,8 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
   if (blocks) run.body += "  args.block = bl;\n  args.scale_copies = 1;\n";
   run.body += fmt::format("  args.packed_stride = mr * {};\n  const size_t depth = {};\n", row,
                           depth_text(packer));
-  std::string plain = fmt::format("tw_kai_pack_{}", packer.format->name);
+  std::string plain =
+      fmt::format("tw_kai_pack_{}{}", packer.format->name, packer.real_sums ? "_sums" : "");
   if (type == "void") plain += "_" + packer.source;
   if (packer.rounding == Rounding::even) plain += "_ties_even";
   if (packer.apart) {
@@ -187,35 +188,35 @@ std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, con
       run_rhs(packer, weights, layout, has_code)};
 }
 
-std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
-                                                 bool has_code) {
+/// Weights in blocks of unsigned codes, with all that the packer is told between them and where
+/// they go to.
+static ClientParameters block_parameters(const ClientPacker& packer, const ClientParameters& own) {
+  const std::string& params = packer.alias.empty() ? packer.params : packer.alias;
+  ClientParameters all = with({"size_t num_groups", "size_t n", "size_t k"}, rhs_shape);
+  all = with(with(all, {"size_t bl", "const uint8_t* rhs"}), own);
+  return with(all, {"void* rhs_packed", "size_t extra_bytes",
+                    fmt::format("const struct {}* params", params)});
+}
+
+/// What runs of both kinds of such packers begin with.
+static std::string begin_blocks(const Layout& layout) {
+  return client_check("num_groups == 1") + client_check("extra_bytes == 0") +
+         client_check("rhs != NULL") + client_check("rhs_packed != NULL") +
+         client_check("params != NULL") + client_check("params->lhs_zero_point == 1") +
+         client_check("params->rhs_zero_point == 8") + client_check("sr == 2") +
+         check_blocks(layout) +
+         "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(extra_bytes);\n  KAI_UNUSED(params);\n"
+         "  if (n == 0) return;\n" +
+         pack_args("n", "rhs", "rhs") +
+         fmt::format("  args.block = bl;\n  args.packed_stride = nr * {};\n",
+                     row_bytes_call(layout));
+}
+
+/// Where such weights are, packed and before.
+static std::vector<ClientFunction> block_functions(const Layout& layout) {
   const ClientParameters block_shape = {"size_t nr", "size_t kr", "size_t bl"};
   const std::string stride = "nr * " + row_bytes_call(layout);
   const std::string begin = check_blocks(layout) + "  KAI_UNUSED(kr);\n";
-  ClientFunction run = {"run", "void",
-                        with({"size_t num_groups", "size_t n", "size_t k"}, rhs_shape), ""};
-  run.parameters = with(run.parameters, {"size_t bl", "const uint8_t* rhs", "const float* bias",
-                                         "void* rhs_packed", "size_t extra_bytes",
-                                         fmt::format("const struct {}* params", packer.params)});
-  run.body =
-      client_check("num_groups == 1") + client_check("extra_bytes == 0") +
-      client_check("bias == NULL") + client_check("rhs != NULL") +
-      client_check("rhs_packed != NULL") + client_check("params != NULL") +
-      client_check("params->lhs_zero_point == 1") + client_check("params->rhs_zero_point == 8") +
-      client_check("sr == 2") + check_blocks(layout) +
-      "  KAI_UNUSED(num_groups);\n  KAI_UNUSED(bias);\n  KAI_UNUSED(extra_bytes);\n"
-      "  KAI_UNUSED(params);\n  if (n == 0) return;\n" +
-      pack_args("n", "rhs", "rhs") +
-      "  args.source_stride = row_bytes(k, bl);\n"
-      "  args.block = bl;\n" +
-      fmt::format("  args.packed_stride = {};\n", stride) +
-      packer_call(packer.apart
-                      ? fmt::format("tw_kai_pack_{}_{}_apart(&args, nr, {});\n",
-                                    packer.format->name, packer.source, packer.sequential ? 1 : 0)
-                      : fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n", packer.format->name,
-                                    packer.source),
-                  layout, has_code);
-  if (packer.apart) run.body = client_check("kr == 4") + run.body;
   return {{"get_rhs_packed_stride", "size_t", with({"size_t k"}, block_shape),
            begin + client_return(stride)},
           {"get_rhs_offset",
@@ -226,8 +227,47 @@ std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, con
            client_check("n_idx % nr == 0") + begin +
                client_return(fmt::format("n_idx / nr * ({})", stride))},
           {"get_rhs_packed_size", "size_t", with({"size_t n", "size_t k"}, block_shape),
-           begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))},
-          run};
+           begin + client_return(fmt::format("kai_div_ceil(n, nr) * ({})", stride))}};
+}
+
+std::vector<ClientFunction> offset_packer_functions(const ClientPacker& packer,
+                                                    const Layout& layout) {
+  std::vector<ClientFunction> all = block_functions(layout);
+  all.erase(all.begin());  // KleidiAI has no such function
+  const std::string kind = packer.sequential ? "_sequential" : "";
+  const std::string checks = packer.sequential
+                                 ? client_check("kr / sr == 4") + client_check("nr % 4 == 0")
+                                 : client_check("kr >= 1 && kr <= 16");
+  all.push_back(
+      {"run", "void",
+       block_parameters(packer, {"const void* zero", "const void* bias", "const void* scale"}),
+       client_check("zero != NULL") + client_check("scale != NULL") + checks +
+           begin_blocks(layout) +
+           fmt::format("  args.source_stride = k / 2;\n"
+                       "  args.scales = scale;\n"
+                       "  args.scale_stride = k / bl * sizeof(float);\n"
+                       "  args.zero_points = zero;\n"
+                       "  args.bias = bias;\n"
+                       "  tw_kai_pack_{}{}(&args, nr, kr / sr, {});\n",
+                       packer.format->name, kind, packer.high_first ? 1 : 0)});
+  return all;
+}
+
+std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 bool has_code) {
+  ClientFunction run = {"run", "void", block_parameters(packer, {"const float* bias"}), ""};
+  run.body = client_check("bias == NULL") + "  KAI_UNUSED(bias);\n" + begin_blocks(layout) +
+             "  args.source_stride = row_bytes(k, bl);\n" +
+             packer_call(packer.apart ? fmt::format("tw_kai_pack_{}_{}_apart(&args, nr, {});\n",
+                                                    packer.format->name, packer.source,
+                                                    packer.sequential ? 1 : 0)
+                                      : fmt::format("tw_kai_pack_{}_{}(&args, nr, kr / sr);\n",
+                                                    packer.format->name, packer.source),
+                         layout, has_code);
+  if (packer.apart) run.body = client_check("kr == 4") + run.body;
+  std::vector<ClientFunction> all = block_functions(layout);
+  all.push_back(run);
+  return all;
 }
 
 }  // namespace tw

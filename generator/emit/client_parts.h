@@ -55,6 +55,10 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);
 
+/// Likewise of weights whose offsets the caller gives, too.
+std::vector<ClientFunction> offset_packer_functions(const ClientPacker& packer,
+                                                    const Layout& layout);
+
 /// Likewise of weights in rows of blocks with their scales.
 std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);

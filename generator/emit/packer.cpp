@@ -86,6 +86,7 @@ std::string packer_suffix(const Request& request) {
   std::string text = lhs ? "" : block_suffix(layout, request.format, BlockLength::any_long);
   if (lhs && layout.block != 0 && request.format.block == 0) text += "_blocks";
   if (lhs && layout.element == ElementType::i16) text += "_i16";
+  if (lhs && has_real_sums(layout)) text += "_sums";
   if (!lhs && sums_index(layout) != field_index(layout, FieldKind::sums)) text += "_static";
   if (request.style != LayoutStyle::own) text += fmt::format("_{}", name(request.style));
   return text + bias_suffix(layout);
@@ -119,6 +120,7 @@ Layout without_arguments(Layout layout, bool with_sums) {
 
 /// Whether one packer serves both: sums may be missing from either.
 bool share_packer(const Layout& a, const Layout& b) {
+  if (has_real_sums(a) != has_real_sums(b)) return false;
   const auto sums = [](const Layout& layout) { return field_index(layout, FieldKind::sums) >= 0; };
   const bool both = sums(a) && sums(b);
   return without_arguments(a, both) == without_arguments(b, both);

@@ -29,8 +29,11 @@ void check_blocks(const Layout& layout) {
           each.kind == FieldKind::scales && each.type == ElementType::f16 && each.repeat == 1;
       const ElementType wanted =
           each.kind == FieldKind::scales ? ElementType::f32 : ElementType::i32;
-      expect(layout, is_data || each.type == wanted || half_scale,
-             "sums and zero points are i32, scales f32, or f16 once each");
+      const bool real_sum = each.kind == FieldKind::sums && each.type == ElementType::f32 &&
+                            each.per_block && each.repeat == 1;
+      expect(layout, is_data || each.type == wanted || half_scale || real_sum,
+             "sums and zero points are i32, scales f32, or f16 once each, and sums of blocks f32 "
+             "once each");
       expect(layout, fixed || is_data || each.per_block,
              "rows of panels as wide as vectors have no fields behind their blocks");
       continue;
@@ -38,11 +41,12 @@ void check_blocks(const Layout& layout) {
     if (is_step(each.kind)) continue;
     const bool in_block = is_data || each.kind == FieldKind::scales ||
                           each.kind == FieldKind::zero_points || each.kind == FieldKind::minimums ||
-                          each.kind == FieldKind::tops;
+                          each.kind == FieldKind::tops || each.kind == FieldKind::offsets;
     const bool whole = each.factor == 1 || each.kind == FieldKind::scales;
-    expect(layout, each.per_block == in_block && each.repeat == 1 && whole,
-           "columns have scales, zero points and minimums in each block, and sums and bias behind "
-           "the blocks");
+    expect(
+        layout, each.per_block == in_block && each.repeat == 1 && whole,
+        "columns have scales, zero points, offsets and minimums in each block, and sums and bias "
+        "behind the blocks");
   }
 }
 
@@ -52,6 +56,7 @@ void check_data(const Layout& layout) {
   const int data = field_index(layout, FieldKind::data);
   const bool no_sums = field_index(layout, FieldKind::minimums) >= 0 ||
                        field_index(layout, FieldKind::tops) >= 0 || layout.table != nullptr ||
+                       field_index(layout, FieldKind::offsets) >= 0 ||
                        layout.fields.back().kind == FieldKind::data || has_fields_apart(layout);
   const int sums = sums_index(layout);
   const bool one_by_one = !layout.panel.is_fixed();
@@ -60,7 +65,8 @@ void check_data(const Layout& layout) {
          "k must be padded to a multiple of 4 kr, that of the lhs and of panels as wide as vectors "
          "to one of kr");
   expect(layout, data >= 0 && (!rhs || no_sums || one_by_one || sums > data),
-         "a panel needs data, and on the rhs sums, minimums, tops or scales apart behind it, or "
+         "a panel needs data, and on the rhs sums, minimums, offsets, tops or scales apart behind "
+         "it, or "
          "nothing");
 }
 

@@ -272,21 +272,30 @@ bool has_half_scales(const Tile1& t) {
   return field_of(*t.lhs.layout, FieldKind::scales).type == ElementType::f16;
 }
 
-Value half_scales(const Tile1& t, const Place& first) {
+Value rows_together(const Tile1& t, const Place& first) {
+  if (!has_half_scales(t)) {
+    return t.b.op(OpCode::load, {first.pointer}, {.offset = first.offset}, "scale_rows",
+                  Role::operand);
+  }
   const Value packed = t.b.op(OpCode::load, {first.pointer},
                               {.offset = first.offset, .bytes = t.b.isa().vector_bytes.divided(2)},
                               "scales", Role::operand);
   return t.b.op(OpCode::cvt_f16_f32, {packed}, {}, "scales", Role::operand);
 }
 
-/// f32 of rows' scales of f16, in all lanes each: those of a vector are loaded together.
-static std::vector<Value> splat_half_scales(const Tile1& t, const std::vector<Place>& rows) {
+/// f32 of what stands once for each row, in all lanes each: those of a vector are loaded together.
+static std::vector<Value> splat_rows(const Tile1& t, const std::vector<Place>& rows) {
   const auto lanes = static_cast<size_t>(t.lanes().is_fixed() ? t.lanes().fixed : 0);
   std::vector<Value> all;
   Value together = no_value;
   for (size_t r = 0; r < rows.size(); ++r) {
     const std::string name = fmt::format("scale_row_{}", r);
-    if (lanes == 0 || t.lhs.rows % t.lanes().fixed != 0) {
+    const bool alone = lanes == 0 || t.lhs.rows % t.lanes().fixed != 0;
+    if (alone && !has_half_scales(t)) {
+      all.push_back(load_dup32(t, rows[r], name));
+      continue;
+    }
+    if (alone) {
       const Value half =
           t.b.op(OpCode::load_dup, {rows[r].pointer},
                  {.bits = 16, .offset = rows[r].offset, .bytes = t.b.isa().vector_bytes.divided(2)},
@@ -294,7 +303,7 @@ static std::vector<Value> splat_half_scales(const Tile1& t, const std::vector<Pl
       all.push_back(t.b.op(OpCode::cvt_f16_f32, {half}, {}, name, Role::operand));
       continue;
     }
-    if (r % lanes == 0) together = half_scales(t, rows[r]);
+    if (r % lanes == 0) together = rows_together(t, rows[r]);
     all.push_back(t.b.op(OpCode::dup_lane, {together},
                          {.bits = 32, .imm = static_cast<int64_t>(r % lanes)}, name,
                          Role::operand));
@@ -305,8 +314,8 @@ static std::vector<Value> splat_half_scales(const Tile1& t, const std::vector<Pl
 /// A load for each vector: instructions may take it as an operand.
 std::vector<Value> Multiplier::row_scales(const Tile1& t, const std::vector<Place>& rows) {
   std::vector<Value> all;
-  if (has_half_scales(t)) {
-    for (const Value scale : splat_half_scales(t, rows)) {
+  if (has_half_scales(t) || has_real_sums(*t.lhs.layout)) {
+    for (const Value scale : splat_rows(t, rows)) {
       all.insert(all.end(), static_cast<size_t>(t.vectors()), scale);
     }
     return all;

@@ -17,11 +17,14 @@ class GroupDot : public Accumulation {
  public:
   explicit GroupDot(const Variant& v)
       : groups_(ratio(v.tile.n, v.isa->vector_bytes)),
-        columns_(v.rhs.order.pair == NibblePair::none ? 1 : 2) {}
+        columns_(v.rhs.order.pair == NibblePair::none ? 1 : 2),
+        decoder_(v) {}
 
   [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
 
-  void prepare(const Tile1& /*t*/) override {}
+  void prepare(const Tile1& t) override {
+    if (columns_ == 2) decoder_.prepare(t);
+  }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
     std::vector<Value> tiles;
@@ -65,12 +68,16 @@ class GroupDot : public Accumulation {
 
   void multiply(const Tile1& t, const std::vector<Raw>& raw, Value a, int64_t lane,
                 Value& tile) const {
-    std::array<Value, group_vectors> b{};
-    for (int64_t j = 0; j < group_vectors; ++j) {
-      const Value codes = raw[static_cast<size_t>(j / columns_)][static_cast<size_t>(lane)];
-      b[static_cast<size_t>(j)] = columns_ == 1 ? codes
-                                                : t.b.op(OpCode::nibbles, {codes}, {.imm = j % 2},
-                                                         fmt::format("b_{}", j), Role::operand);
+    std::vector<Value> b;
+    for (size_t j = 0; j < raw.size(); ++j) {
+      const Value codes = raw[j][static_cast<size_t>(lane)];
+      if (columns_ == 1) {
+        b.push_back(codes);
+        continue;
+      }
+      for (const Value operand : decoder_(t, codes, columns_ * static_cast<int64_t>(j))) {
+        b.push_back(operand);
+      }
     }
     tile = t.b.op(OpCode::tile_dot4_s8s8_lane, {tile, b[0], b[1], b[2], b[3], a}, {.imm = lane},
                   "tile", Role::accumulator);
@@ -78,6 +85,44 @@ class GroupDot : public Accumulation {
 
   int64_t groups_;
   int64_t columns_;  ///< vectors of them in a vector of codes
+  TableDecoder decoder_;
+};
+
+/// The same for blocks, whose sums leave the tiles for vectors, four of a tile at a time.
+class GroupSums : public Multiplier {
+ public:
+  explicit GroupSums(const Variant& v) : dot_(v) {}
+
+  [[nodiscard]] int64_t group() const override { return dot_.group(); }
+
+  void prepare(const Tile1& t) override {
+    dot_.prepare(t);
+    row_ = t.b.op(OpCode::constant, {}, {.imm = 0}, "row");
+  }
+
+  std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {
+    return dot_.start(t, starts);
+  }
+
+  void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
+            std::vector<Value>& tiles) override {
+    dot_.step(t, lhs, rhs, g, tiles);
+  }
+
+  Rows finish(const Tile1& t, const std::vector<Value>& tiles) override {
+    std::vector<Value> sums;
+    for (const Value tile : tiles) {
+      for (int64_t i = 0; i < group_vectors; ++i) {
+        sums.push_back(t.b.op(OpCode::tile_quarter, {tile, row_}, {.imm = i},
+                              fmt::format("sum_{}", sums.size()), Role::accumulator));
+      }
+    }
+    return {sums};
+  }
+
+ private:
+  GroupDot dot_;
+  Value row_ = no_value;
 };
 
 /// The epilogue of epilogue_channel.cpp, a vector of columns after the other: no more fit.
@@ -145,6 +190,18 @@ class GroupOutputs {
 };
 
 }  // namespace
+
+// ISAs that add to four rows of tiles read four, too.
+bool has_group_sums(const Variant& v) {
+  const Isa& isa = *v.isa;
+  return v.rhs.block != 0 && v.rhs.order.pair == NibblePair::next && v.tile.m == Length{1} &&
+         isa.has(OpCode::tile_dot4_s8s8_lane) && isa.has(OpCode::tile_fma4) &&
+         ratio(v.tile.n, isa.vector_bytes) >= 1;
+}
+
+std::unique_ptr<Multiplier> make_group_sums(const Variant& v) {
+  return std::make_unique<GroupSums>(v);
+}
 
 void lower_channel_groups(const Tile1& t) {
   GroupDot how(t.v);

@@ -9,6 +9,9 @@
 // in the place of float(sum a q). Columns with a minimum for every block, which the lowest code is
 // worth, `half` below code 0, have
 //   f += (float(sum a q) * scale_w + (minimum + half * scale_w) * float(sum a)) * scale_a
+// Columns with an offset for every block, which code 0 is worth, and rows that keep what their
+// codes are worth together, have
+//   f += sum_a * offset + float(sum a q) * (scale_a * scale_w)
 #include <fmt/format.h>
 
 #include <bit>
@@ -40,6 +43,7 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   const std::string name = fmt::format("{}_{}",
                                        kind == FieldKind::scales     ? "scale"
                                        : kind == FieldKind::minimums ? "minimum"
+                                       : kind == FieldKind::offsets  ? "offset"
                                                                      : "zero",
                                        vector);
   if (type == ElementType::f32) {
@@ -114,11 +118,16 @@ std::vector<Place> all_in_block(const Tile1& t, const std::vector<Value>& lhs, F
   return places;
 }
 
+/// Whether accumulators start from sums of rows' codes.
+bool has_starts(const Variant& v) {
+  return start_factor(contract_of(v), *v.family.rhs, v.rhs.order.kr) != 0;
+}
+
 /// Accumulators before a block.
 std::vector<Value> start_block(const Tile1& t, Multiplier& multiplier,
                                const std::vector<Value>& lhs) {
   std::vector<Start> starts;
-  if (start_factor(contract_of(t.v), *t.v.family.rhs, t.v.rhs.order.kr) != 0) {
+  if (has_starts(t.v)) {
     for (const Place& at : all_in_block(t, lhs, FieldKind::sums)) starts.push_back({at});
   }
   return multiplier.start(t, starts);
@@ -182,6 +191,34 @@ std::vector<Value> add_block_above_minimums(const Tile1& t, Multiplier& multipli
   return totals;
 }
 
+/// The same with offsets, which are added before the sums.
+std::vector<Value> add_block_and_offsets(const Tile1& t, Multiplier& multiplier, const KState& at,
+                                         const std::vector<Value>& sums,
+                                         const std::vector<Value>& acc) {
+  const auto columns = [&](FieldKind kind) {
+    return multiplier.column_scales(t, block_columns(t, at.rhs, kind));
+  };
+  const auto rows = [&](const std::vector<Value>& lhs, FieldKind kind) {
+    return multiplier.row_scales(t, all_in_block(t, lhs, kind));
+  };
+  const auto add = [&](const std::vector<Value>& a, const std::vector<Value>& b,
+                       std::vector<Value>& totals) {
+    for (size_t i = 0; i < totals.size(); ++i) {
+      totals[i] = t.b.op(OpCode::fma, {a[i], b[i], totals[i]}, {}, fmt::format("f_{}", i),
+                         Role::accumulator);
+    }
+  };
+  std::vector<Value> totals = at.carried;
+  add(columns(FieldKind::offsets), rows(sums, FieldKind::sums), totals);
+  std::vector<Value> scales = columns(FieldKind::scales);
+  const std::vector<Value> of_rows = rows(at.lhs, FieldKind::scales);
+  for (size_t i = 0; i < scales.size(); ++i) {
+    scales[i] = t.b.op(OpCode::fmul, {scales[i], of_rows[i]}, {}, "scale", Role::operand);
+  }
+  add(multiplier.reals(t, acc), scales, totals);
+  return totals;
+}
+
 /// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
 /// wants it; `sums`: cursors of start_block(); `steps`: none without super-blocks.
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
@@ -189,6 +226,9 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
                              const Steps& steps) {
   if (field_index(*t.rhs.layout, FieldKind::minimums) >= 0) {
     return add_block_above_minimums(t, multiplier, at, sums, acc, steps);
+  }
+  if (field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {
+    return add_block_and_offsets(t, multiplier, at, sums, acc);
   }
   const std::vector<Value> columns = multiplier.column_scales(t, scales_of_block(t, at.rhs, steps));
   std::vector<Value> reals = multiplier.reals(t, acc);
@@ -261,7 +301,8 @@ class BlockAdder {
 
   std::vector<Value> long_block(KState& block) {
     const bool from_end = is_behind_codes(t_.v.lhs, FieldKind::sums);
-    const std::vector<Value> sums = from_end ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs;
+    const std::vector<Value> sums =
+        from_end && has_starts(t_.v) ? ends_of_codes(t_, block.lhs, t_.v.lhs) : block.lhs;
     const auto multiply = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
       step(lhs, rhs, g, acc);
       return acc;

@@ -3,6 +3,8 @@
 // where an ISA only moves rows. Where both sides have scales per block, they are multiplied before
 // the sums, of four rows by an outer product:
 //   f += float(sum a q) * (scale_a * scale_w)
+// Before them offsets are added, what code 0 of a column is worth times what a row's codes are:
+//   f += sum_a * offset
 #include <fmt/format.h>
 
 #include <array>
@@ -25,14 +27,15 @@ class BlockTiles {
         b_(t.b),
         how_(make_outer(t.v)),
         beyond_(beyond_codes(t, FieldKind::scales)),
-        scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block) {}
+        scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block),
+        has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {}
 
   /// The blocks' totals, a tile for each vector of columns. A loop for each number of groups, of
   /// which one runs.
   std::vector<Value> multiply() {
     how_->prepare(t_);
     const bool by_fours = b_.isa().has(OpCode::tile_fma4);
-    if (scaled_rows_ && by_fours) {
+    if (has_offsets_ || (scaled_rows_ && by_fours)) {
       all_ = b_.op(OpCode::pred_all, {}, {.bits = 32}, "all_rows", Role::mask);
     }
     for (int64_t i = 0; by_fours && i < held_rows; ++i) {
@@ -160,16 +163,26 @@ class BlockTiles {
     }
   }
 
-  Place scales_of_rows(const std::vector<Value>& lhs) {
-    return {field_cursors(t_.v.lhs, lhs).front(), block_field(t_.v.lhs, FieldKind::scales)};
+  Place first_of_rows(const std::vector<Value>& lhs, FieldKind kind) {
+    return {field_cursors(t_.v.lhs, lhs).front(), block_field(t_.v.lhs, kind)};
   }
 
   Value row_scales(const std::vector<Value>& lhs) {
     if (!scaled_rows_) return no_value;
-    const Place first = scales_of_rows(lhs);
-    if (has_half_scales(t_)) return half_scales(t_, first);
-    return b_.op(OpCode::load, {first.pointer}, {.offset = first.offset}, "scale_rows",
-                 Role::operand);
+    return rows_together(t_, first_of_rows(lhs, FieldKind::scales));
+  }
+
+  /// To a block's totals, where its sums have been multiplied.
+  void add_offsets(KState& block) {
+    if (!has_offsets_) return;
+    const Value sums = rows_together(t_, first_of_rows(block.lhs, FieldKind::sums));
+    const std::vector<Value> rhs = moved_beyond(t_, block.rhs, beyond_);
+    for (int64_t j = 0; j < t_.vectors(); ++j) {
+      Value& total = block.carried[static_cast<size_t>(j)];
+      const Value offset = column_scale(t_, rhs, j, FieldKind::offsets);
+      total =
+          b_.op(OpCode::outer_f32, {total, sums, offset, all_, all_}, {}, "f", Role::accumulator);
+    }
   }
 
   /// One block into the totals, which it carries.
@@ -189,7 +202,10 @@ class BlockTiles {
         block.rhs = first.rhs;
       }
       const Value sum = at_once ? sums[static_cast<size_t>(j)] : sum_of(block, j);
-      if (at_end && j == 0) row_scale = row_scales(block.lhs);
+      if (j == 0) {
+        if (at_end) row_scale = row_scales(block.lhs);
+        add_offsets(block);
+      }
       const Value scale = column_scale(t_, moved_beyond(t_, block.rhs, beyond_), j);
       scaled_rows_ ? add_both(sum, row_scale, scale, at_once, total)
                    : add_columns(sum, scale, total);
@@ -199,13 +215,14 @@ class BlockTiles {
   /// The same, row by row of those that exist.
   void add_block_by_rows(KState& block) {
     const std::vector<Value> sums = all_sums(block);
+    add_offsets(block);
     std::vector<Value> scales;
     for (int64_t j = 0; j < t_.vectors(); ++j) {
       scales.push_back(column_scale(t_, moved_beyond(t_, block.rhs, beyond_), j));
     }
     std::vector<Value> inits = {b_.op(OpCode::constant, {}, {.imm = 0}, "row")};
     if (scaled_rows_) {
-      const Place first = scales_of_rows(block.lhs);
+      const Place first = first_of_rows(block.lhs, FieldKind::scales);
       inits.push_back(b_.add(first.pointer, first.offset, "scale_rows"));
     }
     const size_t others = inits.size();
@@ -243,6 +260,7 @@ class BlockTiles {
   std::unique_ptr<TileMultiplier> how_;
   Value beyond_;
   bool scaled_rows_;  ///< of every block
+  bool has_offsets_;
   int64_t groups_ = 0;
   Value existing_ = no_value;  ///< rows
   Value all_ = no_value;

@@ -155,7 +155,7 @@ Walk pop(const std::vector<Value>& values, size_t& at, Span s) {
 std::unique_ptr<Multiplier> make_multiplier(const Variant& v, Contraction contraction) {
   switch (contraction) {
     case Contraction::dot_depth:
-      return make_depth_dot(v);
+      return has_group_sums(v) ? make_group_sums(v) : make_depth_dot(v);
     case Contraction::dot_column:
       return make_column_dot(v);
     case Contraction::dot_narrow:

@@ -116,8 +116,9 @@ class Mmla : public Multiplier {
     if (!is_segment(t)) return Multiplier::row_scales(t, rows);
     std::vector<Value> all;
     for (size_t r = 0; r < rows.size(); r += 2) {
-      const Value pair = has_half_scales(t) ? pair_of_halves(t, rows, r)
-                                            : load_segment(t, rows[r], "scale_rows", Role::operand);
+      const bool once = has_half_scales(t) || has_real_sums(*t.lhs.layout);
+      const Value pair =
+          once ? pair_of_rows(t, rows, r) : load_segment(t, rows[r], "scale_rows", Role::operand);
       all.insert(all.end(), static_cast<size_t>(halves_), pair);
     }
     return all;
@@ -158,15 +159,15 @@ class Mmla : public Multiplier {
     return pairs;
   }
 
-  /// [r0 r0 r1 r1] of scales that stand once each; four are loaded together.
-  static Value pair_of_halves(const Tile1& t, const std::vector<Place>& rows, size_t r) {
+  /// [r0 r0 r1 r1] of what stands once for each; four are loaded together.
+  static Value pair_of_rows(const Tile1& t, const std::vector<Place>& rows, size_t r) {
     if (t.lhs.rows % segment_lanes != 0) {
-      throw std::invalid_argument(
-          fmt::format("lhs panels of {} are not possible with scales of f16 and mmla: multiples of "
-                      "{} are",
-                      t.lhs.rows, segment_lanes));
+      throw std::invalid_argument(fmt::format(
+          "lhs panels of {} are not possible with one scale a row and mmla: multiples of "
+          "{} are",
+          t.lhs.rows, segment_lanes));
     }
-    const Value four = half_scales(t, rows[r / 4 * 4]);
+    const Value four = rows_together(t, rows[r / 4 * 4]);
     const OpCode zip = r % 4 == 0 ? OpCode::zip_lo : OpCode::zip_hi;
     return t.b.op(zip, {four, four}, {.bits = 32}, "scale_rows", Role::operand);
   }

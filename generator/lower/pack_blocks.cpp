@@ -487,6 +487,7 @@ bool can_pack_blocks(const Layout& layout, const Source& source, const Isa& isa)
   const bool moves_scales = layout.super_block != 0 ||
                             (isa.has(OpCode::load, 0, scales) && isa.has(OpCode::store, 0, scales));
   return way && moves_scales && field_index(layout, FieldKind::zero_points) < 0 &&
+         field_index(layout, FieldKind::offsets) < 0 &&
          can_move_tops(layout, source, isa, piece_of(layout)) &&
          (field_index(layout, FieldKind::sums) < 0 || CodeSums::possible(layout, isa)) &&
          layout.panel.fixed % isa.lanes32() == 0 && layout.panel.fixed % (way->tile.n + 1) == 0 &&

@@ -197,7 +197,7 @@ class BlocksPacker {
     return b_.loop("block", count, inits, [&](const std::vector<Value>& now) {
       const Parameters how{now[2], how_.apart};
       const std::vector<Value> done = put_codes_of(r, now[0], plus(b_, {now[1], data_}), how);
-      if (has_sums()) put_sum(copy_of(plus(b_, {now[1], sums_}), r, sum_copies_), done[1]);
+      if (has_sums()) put_sum(copy_of(plus(b_, {now[1], sums_}), r, sum_copies_), done[1], how);
       if (!by_rows_) put_scale(is_apart() ? now[3] : plus(b_, {now[1], scales_}), r, how);
       std::vector<Value> next = {done[0], plus(b_, {now[1], block_bytes_}, "to"),
                                  b_.add(now[2], by_rows_ ? 0 : 4, "how")};
@@ -261,9 +261,19 @@ class BlocksPacker {
     });
   }
 
-  void put_sum(Value to, Value sum) const {
-    const Value scaled = b_.op(OpCode::mul, {sum, factor_}, {.bits = 32});
-    const Value kept = b_.op(OpCode::add, {scaled, base_}, {.bits = 32}, "kept");
+  /// What a layout keeps of a block's sum of codes.
+  [[nodiscard]] Value kept_sum(Value sum, const Parameters& how) const {
+    if (!has_real_sums(layout_)) {
+      const Value scaled = b_.op(OpCode::mul, {sum, factor_}, {.bits = 32});
+      return b_.op(OpCode::add, {scaled, base_}, {.bits = 32}, "kept");
+    }
+    const Value scale =
+        b_.op(OpCode::load_dup, {how.first},
+              {.bits = 32, .offset = how.offset(QuantizeParameter::scale)}, "scale");
+    return b_.op(OpCode::fmul, {b_.op(OpCode::cvt_i32_f32, {sum}), scale}, {}, "kept");
+  }
+  void put_sum(Value to, Value sum, const Parameters& how) const {
+    const Value kept = kept_sum(sum, how);
     if (fill_vectors(sum_copies_)) return put_vectors(to, sum_copies_, kept);
     b_.op(OpCode::store, {lanes_, kept});
     put_copies(to, sum_copies_, lanes_, 0);

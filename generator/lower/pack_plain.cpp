@@ -329,7 +329,7 @@ class PlainPacker {
     b_.op(OpCode::store_scalar, {at, plus(b_, {old, more})}, {.bits = 32});
   }
 
-  /// Copies a block's scale, and what stands behind it; adds scale * sum, unless `at` is none.
+  /// Copies a block's scale, and what stands beside it; adds scale * sum, unless `at` is none.
   void scale(Value at, Value sum, Value first_k, Value row, Value column, Value scales) const {
     const ElementType type = field_of(layout_, FieldKind::scales).type;
     const int64_t bytes = bits(type) / 8;
@@ -340,6 +340,10 @@ class PlainPacker {
       from = beside(ArgField::pack_scales, column, first_k, "scale_from");
     }
     const Value kept = b_.op(OpCode::load, {from}, {.bytes = bytes}, "scale");
+    if (field_index(layout_, FieldKind::offsets) >= 0) {
+      keep_offset(plus(b_, {scales, times(b_, row, bytes)}), kept, first_k, column);
+      scales = plus(b_, {scales, given_.length(layout_.panel * bytes)});
+    }
     const Value kept_at = plus(b_, {scales, times(b_, row, bytes)});
     b_.op(OpCode::store, {kept_at, part_of(kept)});
     if (field_index(layout_, FieldKind::zero_points) >= 0) {
@@ -386,6 +390,23 @@ class PlainPacker {
         },
         [&] {
           b_.op(OpCode::fill_bytes, {to, b_.constant(0), bytes});
+        });
+  }
+
+  /// Minus the zero point, of the scale's type, f32, times that; without an array of them, 0.
+  void keep_offset(Value to, Value scale, Value first_k, Value column) const {
+    const Value none = b_.op(OpCode::zero);
+    const Value zeros = b_.arg(ArgField::pack_zero_points);
+    b_.branch(
+        zeros, Compare::not_equal, b_.constant(0),
+        [&] {
+          const Value from = beside(ArgField::pack_zero_points, column, first_k, "zero_from");
+          const Value zero = b_.op(OpCode::load, {from}, {}, "zero_point");
+          const Value worth = b_.op(OpCode::fmul, {zero, scale});
+          b_.op(OpCode::store, {to, b_.op(OpCode::fsub, {none, worth}, {}, "offset")});
+        },
+        [&] {
+          b_.op(OpCode::store, {to, none});
         });
   }
 

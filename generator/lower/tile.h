@@ -233,8 +233,9 @@ class Multiplier : public Accumulation {
 };
 /// Whether the scales of the rows' blocks are f16, once each ...
 bool has_half_scales(const Tile1& t);
-/// ... and as many of them as a vector has lanes as f32, from that of a row on.
-Value half_scales(const Tile1& t, const Place& first);
+/// ... and of rows' values of that type, or of f32 once each, as many as a vector has lanes as f32,
+/// from that of a row on.
+Value rows_together(const Tile1& t, const Place& first);
 /// Whether sums of blocks are those of raw bytes, without_factor() at the end only.
 bool has_raw_blocks(const Variant& v);
 /// Bits of 1.5 * 2^23 where the lhs sums make floats of the accumulators (float_base), else 0.
@@ -253,6 +254,10 @@ Value real_of_sum(const Tile1& t, Value sum);
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
+/// With blocks, for one row whose sums are in accumulator tiles until a block ends; whether an ISA
+/// and a tile have such.
+std::unique_ptr<Multiplier> make_group_sums(const Variant& v);
+bool has_group_sums(const Variant& v);
 std::unique_ptr<Multiplier> make_narrow_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_pair_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_mmla(const Variant& v);

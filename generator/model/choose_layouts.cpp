@@ -239,14 +239,15 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
         fmt::format("layout kleidiai is not known for {} with {}: only for {}", lhs.name, rhs.name,
                     pairs_of_formats(kleidiai_packs)));
   }
-  const ElementType its_scales = kleidiai_scales(lhs);
+  const ElementType its_scales = kleidiai_scales(lhs, rhs);
   if (block != 0 && wanted.scales.value_or(its_scales) != its_scales) {
     throw std::invalid_argument(
         fmt::format("layout kleidiai is not known for scales of {}: those of blocks are {}",
                     name(*wanted.scales), name(its_scales)));
   }
   const bool wide = isa.file_of(Kind::tile) != nullptr;  // panels, as vectors
-  if (lhs.scales == Granularity::block && block != shortest_block && !wide) {
+  const bool one_length = lhs.scales == Granularity::block && !rhs.has_zero_point && !wide;
+  if (one_length && block != shortest_block) {
     throw std::invalid_argument(
         fmt::format("layout kleidiai is not known for {} in blocks of {}: they are of {}", lhs.name,
                     block, shortest_block));
@@ -371,7 +372,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
                     rhs.name, isa.name));
   }
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;
-  if (block != 0 && takes_sums && technique == Technique::outer) {
+  if (own && block != 0 && takes_sums && technique == Technique::outer) {
     throw std::invalid_argument(
         fmt::format("{} in blocks are not possible with technique {} on {}: its "
                     "activations keep no sums of blocks that it could take them with",
@@ -391,7 +392,6 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool in_tiles =
       contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
-  const bool stand_apart = lhs.scales == Granularity::block && !panels.rhs.is_fixed();
   const bool as_ours =
       contract.pair == NibblePair::next || (in_tiles && contract.pair == NibblePair::none);
   if (!own && (!as_ours || !lhs.quantized_on_the_fly)) {
@@ -403,7 +403,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
     // Of panels as wide as vectors what stands where there is nothing is ours.
     if (!panels.lhs.is_fixed()) layouts.lhs.edge = Edge::zeros;
     if (!panels.rhs.is_fixed()) layouts.rhs.edge = Edge::zeros;
-    if (stand_apart) set_scales_apart(layouts);
+    set_block_fields(lhs, rhs, layouts);
     return layouts;
   }
   if (is_float(lhs)) {
@@ -421,7 +421,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   // what stands where there is nothing.
   layouts.lhs.rounding = Rounding::away;
   if (panels.lhs.is_fixed()) layouts.lhs = kleidiai_layouts(lhs, rhs, panels, block).lhs;
-  if (stand_apart) set_scales_apart(layouts);
+  set_block_fields(lhs, rhs, layouts);
   return layouts;
 }
 

@@ -40,6 +40,8 @@ struct ClientPacker {
   bool rows_of_n = false;   ///< of weights: a row of the source holds one value of k of each column
   bool sequential = false;  ///< of weights: nibbles of a byte are neighbors in k
   bool apart = false;       ///< scales of blocks stand behind all codes
+  bool real_sums = false;   ///< of activations: with what a block's codes are worth together
+  bool high_first = false;  ///< of weights: a byte's first value of k is its high nibble
   bool rows_of_blocks = false;  ///< of weights: rows are blocks that begin with their scale
   std::string params;           ///< of weights: the struct that says what their codes are
   std::string alias;            ///< another name of that struct; empty: none
@@ -51,6 +53,11 @@ struct ClientPacker {
   bool first_row = false;         ///< of activations: where there are no rows the panel's first one
   bool in_chunks = false;         ///< as those of ClientMatmul; rows of the lhs by pointers
   Where where;
+
+  /// Of weights: code 0 of a block is worth something, as callers tell.
+  [[nodiscard]] bool has_offsets() const {
+    return side == Side::rhs && format->scales == Granularity::block && format->has_zero_point;
+  }
 };
 
 struct ClientNames {

@@ -14,7 +14,7 @@ constexpr int kleidiai_factor = 16;
 std::vector<Field> kleidiai_fields(const Format& lhs, const Format& rhs) {
   const Field data{FieldKind::data, rhs.element, 1, 1, true};
   const Field bias{FieldKind::bias, ElementType::f32, 1, 1, false};
-  const ElementType scales = kleidiai_scales(lhs);
+  const ElementType scales = kleidiai_scales(lhs, rhs);
   if (lhs.scales == Granularity::block) {
     return {{FieldKind::scales, scales, 1, 1, true}, data};
   }
@@ -56,16 +56,18 @@ Layout kleidiai_lhs(const Format& lhs, const Panels& panels, int block) {
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
   if (is_float(lhs)) return kleidiai_packs_floats(lhs, rhs);
   if (is_static(lhs)) return kleidiai_packs_static(rhs);
-  const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
+  const bool in_blocks = lhs.scales == Granularity::block;
+  const bool symmetric = (!rhs.has_zero_point || in_blocks) && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
   const bool nibbles = rhs.element == ElementType::i4;
   const bool blocks = rhs.scales == Granularity::block;
   const bool bytes = rhs.element == ElementType::i8 && !blocks;
-  const bool fits = lhs.scales == Granularity::block ? nibbles && blocks : nibbles || bytes;
+  const bool fits = in_blocks ? nibbles && blocks : nibbles || bytes;
   return lhs.quantized_on_the_fly && fits && symmetric && alone;
 }
 
-ElementType kleidiai_scales(const Format& lhs) {
+ElementType kleidiai_scales(const Format& lhs, const Format& rhs) {
+  if (rhs.has_zero_point) return ElementType::f32;
   return lhs.scales == Granularity::block ? ElementType::f16 : ElementType::bf16;
 }
 
@@ -86,18 +88,51 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
   return {kleidiai_lhs(lhs, panels, block), right};
 }
 
-/// Nibbles for a table are unsigned, others as far apart as a product takes.
-void set_scales_apart(LayoutPair& layouts) {
+/// Those for a table are unsigned.
+static void set_signs(DataOrder& order) {
+  order.low_unsigned = order.high_unsigned = order.pair == NibblePair::next;
+}
+
+/// By what scales are divided, if not the sums of codes are.
+static int scale_factor(const Layout& layout) {
+  return layout.order.pair == NibblePair::depth ? kleidiai_factor : 1;
+}
+
+/// Nibbles of products are as far apart as those take.
+static void set_scales_apart(LayoutPair& layouts) {
   for (Layout* layout : {&layouts.lhs, &layouts.rhs}) {
     const ElementType data = layout->side == Side::lhs ? ElementType::i8 : layout->element;
-    const bool divided = layout->order.pair == NibblePair::depth;
-    Field scales{FieldKind::scales, ElementType::f16, divided ? kleidiai_factor : 1, 1, true};
+    Field scales{FieldKind::scales, ElementType::f16, scale_factor(*layout), 1, true};
     scales.apart = true;
     layout->fields = {{FieldKind::data, data, 1, 1, true}, scales};
   }
   DataOrder& order = layouts.rhs.order;
-  order.low_unsigned = order.high_unsigned = order.pair == NibblePair::next;
+  set_signs(order);
   if (order.pair == NibblePair::depth) order.distance = order.kr;
+}
+
+/// What code 0 is worth is added times what a row's codes of a block are worth. What stands where
+/// there are no columns is ours.
+static void set_offsets(LayoutPair& layouts) {
+  const auto of_block = [](FieldKind kind, int factor) {
+    return Field{kind, ElementType::f32, factor, 1, true};
+  };
+  layouts.lhs.rounding = Rounding::even;
+  layouts.rhs.edge = Edge::zeros;
+  layouts.lhs.fields = {{FieldKind::data, ElementType::i8, 1, 1, true},
+                        of_block(FieldKind::sums, 1),
+                        of_block(FieldKind::scales, 1)};
+  layouts.rhs.fields = {{FieldKind::data, layouts.rhs.element, 1, 1, true},
+                        of_block(FieldKind::offsets, 1),
+                        of_block(FieldKind::scales, scale_factor(layouts.rhs)),
+                        {FieldKind::bias, ElementType::f32, 1, 1, false}};
+  set_signs(layouts.rhs.order);
+}
+
+void set_block_fields(const Format& lhs, const Format& rhs, LayoutPair& layouts) {
+  if (lhs.scales != Granularity::block) return;
+  if (rhs.has_zero_point) return set_offsets(layouts);
+  if (!layouts.rhs.panel.is_fixed()) set_scales_apart(layouts);
 }
 
 }  // namespace tw

@@ -9,7 +9,7 @@ namespace tw {
 bool kleidiai_packs(const Format& lhs, const Format& rhs);
 
 /// The scales of its weights in blocks.
-ElementType kleidiai_scales(const Format& lhs);
+ElementType kleidiai_scales(const Format& lhs, const Format& rhs);
 
 /// The same of floats (kleidiai_floats.cpp).
 bool kleidiai_packs_floats(const Format& lhs, const Format& rhs);
@@ -22,8 +22,8 @@ LayoutPair kleidiai_static_layouts(const Panels& panels);
 /// Such a pair in those panels; `block` values of k share a scale of the weights, 0: all of them.
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block);
 
-/// What its operands in blocks, both of them, have in panels as wide as vectors: scales behind all
-/// codes.
-void set_scales_apart(LayoutPair& layouts);
+/// What its operands in blocks, both of them, have beside their codes where that is not as above:
+/// scales behind all codes in panels as wide as vectors; offsets.
+void set_block_fields(const Format& lhs, const Format& rhs, LayoutPair& layouts);
 
 }  // namespace tw

@@ -63,6 +63,8 @@ std::string_view name(FieldKind kind) {
       return "scales";
     case FieldKind::minimums:
       return "minimums";
+    case FieldKind::offsets:
+      return "offsets";
     case FieldKind::bias:
       return "bias";
     case FieldKind::scale_steps:
@@ -251,6 +253,11 @@ int sums_index(const Layout& layout) {
   const int bias = field_index(layout, FieldKind::bias);
   const bool whole = bias >= 0 && layout.fields[static_cast<size_t>(bias)].type == ElementType::i32;
   return sums < 0 && whole ? bias : sums;
+}
+
+bool has_real_sums(const Layout& lhs) {
+  const int index = field_index(lhs, FieldKind::sums);
+  return index >= 0 && lhs.fields[static_cast<size_t>(index)].type == ElementType::f32;
 }
 
 int64_t repeat_of(const Layout& layout, FieldKind kind) {

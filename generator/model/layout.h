@@ -19,12 +19,15 @@ enum class FieldKind {
   data,         ///< the codes, or the floats themselves
   tops,         ///< bits of the codes above those in `data`
   sums,         ///< factor * (sum of the codes over k, of the panel or of the block), i32; f32:
-                ///< the sum over blocks of scale * (sum of the block's codes)
+                ///< the sum over blocks of scale * (sum of the block's codes), on the lhs a
+                ///< block's alone
   zero_points,  ///< NEGATED zero point, i32 (as KleidiAI keeps it); of columns as it is, f32;
                 ///< of their blocks of the scales' type
   scales,       ///< f32, f16, bf16 or e8m0; of super-blocks numbers of 8 bits
   minimums,     ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
                 ///< added; without, a code is worth scale * code
+  offsets,      ///< what a block's code 0 is worth, to which scale * code is added: minus its zero
+            ///< point times its scale
   bias,  ///< f32; i32: of static activations, less their zero point times the column's sum of
          ///< codes
   scale_steps,    ///< of super-blocks: a block's scale is so many times the number kept of it ...
@@ -163,6 +166,8 @@ FieldKind float_scale(const Layout& layout);
 int field_index(const Layout& layout, FieldKind kind);
 /// Likewise of the one for which codes are added up: sums, or a bias of i32.
 int sums_index(const Layout& layout);
+/// Whether an lhs keeps sums of blocks' codes times their scales, once each.
+bool has_real_sums(const Layout& lhs);
 /// How often its values stand there; 0 without such a field.
 int64_t repeat_of(const Layout& layout, FieldKind kind);
 /// That field. Throws std::invalid_argument if there is none.

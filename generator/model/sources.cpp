@@ -189,8 +189,9 @@ std::vector<std::string> source_names(const Format& format) {
 
 const Source* find_source(std::string_view name, const Layout& layout) {
   const Source* found = nullptr;
+  const bool offsets = field_index(layout, FieldKind::offsets) >= 0;
   for (const Source& source : sources()) {
-    if (source.name != name) continue;
+    if (source.name != name || (source.zero_codes && offsets)) continue;
     const bool minimums = field_index(layout, FieldKind::minimums) >= 0;
     const Kept kept{layout.element, top_bits(layout), whole_block(layout), minimums, layout.table};
     if (has_codes(source, kept)) {

@@ -60,6 +60,7 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     // Plain C packs what is as wide as vectors.
     if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
     if (has_fields_apart(layout) != packer.apart) continue;
+    if (packer.side == Side::lhs && has_real_sums(layout) != packer.real_sums) continue;
     if (layout.panel.is_fixed() || packer.sequential || packer.apart) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
@@ -68,9 +69,11 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   return users;
 }
 
-/// Whether no generated code packs so: from floats that are rounded, from rows that pointers tell.
+/// Whether no generated code packs so: from floats that are rounded, from rows that pointers tell;
+/// rows that keep sums, with KleidiAI's scales, and weights whose offsets are told.
 bool is_plain_c(const ClientPacker& packer) {
-  return packer.of || (packer.in_chunks && packer.side == Side::lhs);
+  const bool offsets = packer.real_sums || packer.has_offsets();
+  return packer.of || offsets || (packer.in_chunks && packer.side == Side::lhs);
 }
 
 /// What else packs.

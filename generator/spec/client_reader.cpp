@@ -229,11 +229,14 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   if (is_float(*packer.format) || node.find("panel") != nullptr) {
     read_panels(node, variants, packer);
   } else if (packer.side == Side::lhs) {
-    node.expect_keys({"name", "lhs", "from", "ties", "scales"});
+    node.expect_keys({"name", "lhs", "from", "ties", "scales", "sums"});
     packer.apart = read_flag(node, "scales", "apart");
+    packer.real_sums = read_flag(node, "sums", "real");
     if (const YamlNode* ties = node.find("ties")) packer.rounding = read_ties(*ties);
   } else {
-    node.expect_keys({"name", "rhs", "with", "from", "nibbles", "scales", "params", "alias"});
+    node.expect_keys(
+        {"name", "rhs", "with", "from", "nibbles", "first", "scales", "params", "alias"});
+    packer.high_first = read_flag(node, "first", "high");
     packer.apart = read_flag(node, "scales", "apart");
     packer.sequential = read_flag(node, "nibbles", "sequential");
     packer.params = node.at("params").text();

@@ -75,9 +75,13 @@ static tw_status check_matmul(const tw_matmul* matmul) {
   return check_mix(matmul);
 }
 
-/* Operands in another library's layout may keep no bias: they are for those who ask for them. */
+/* Operands in another library's layout may keep no bias, or zero points as no more than offsets:
+ * they are for those who ask for them. */
 static bool asked_for(const tw_kernel* kernel, const tw_matmul* matmul) {
-  return tw_keeps_bias(kernel->rhs) || matmul->kernel != NULL || matmul->rhs_layout != 0;
+  const tw_axes* axes = kernel->rhs->axes;
+  const bool offsets = axes != NULL && axes->offsets.type != TW_TYPE_NONE;
+  return (tw_keeps_bias(kernel->rhs) && !offsets) || matmul->kernel != NULL ||
+         matmul->rhs_layout != 0;
 }
 
 static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {

@@ -98,7 +98,8 @@ static tw_status check_scales(const char* who, const tw_plan* plan, size_t colum
 static tw_status check_zero_points(const char* who, const tw_plan* plan, size_t columns,
                                    const tw_rhs_source* source) {
   if (source->zero_points == NULL) return TW_OK;
-  if (plan->rhs->axes->zero_points.type == TW_TYPE_NONE) {
+  const tw_axes* axes = plan->rhs->axes;
+  if (axes->zero_points.type == TW_TYPE_NONE && axes->offsets.type == TW_TYPE_NONE) {
     return tw_fail(TW_INVALID, "%s.zero_points is set; layout %s has none, null is legal", who,
                    plan->rhs->text);
   }

@@ -161,6 +161,12 @@ static tw_status check_kept(const tw_plan* plan, const tw_source* row) {
 static tw_status check_zero_points(const tw_plan* plan, const tw_rhs_target* target,
                                    const tw_source* row) {
   const tw_layout* layout = plan->rhs;
+  if (layout->axes->offsets.type != TW_TYPE_NONE && target->zero_points != NULL) {
+    return tw_fail(TW_UNSUPPORTED,
+                   "tw_unpack_rhs: target.zero_points is set; layout %s keeps them times scales, "
+                   "which may have lost bits; null is legal",
+                   layout->text);
+  }
   if (layout->axes->zero_points.type == TW_TYPE_NONE) return TW_OK;
   if (row->block != 0) {
     return tw_fail(TW_UNSUPPORTED,

@@ -158,6 +158,11 @@ std::vector<Ground> grounds(const Isa& isa) {
   // Last, so that what is drawn for the others stays as it was.
   const Ground codes{&isa, Technique::outer, "qai8", "qsi8cx", LayoutStyle::kleidiai};
   if (possible(codes)) all.push_back(codes);
+  for (const Technique technique : {Technique::dot, Technique::mmla, Technique::outer}) {
+    const Ground offsets{
+        &isa, technique, "qsi8d32", "qai4c32", LayoutStyle::kleidiai, ElementType::f32};
+    if (possible(offsets)) all.push_back(offsets);
+  }
   return all;
 }
 

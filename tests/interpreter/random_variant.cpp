@@ -193,7 +193,8 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
       random.of<int64_t>({0, 1, 31, 32, 33, 64, 65, 97, 128, random.between(1, 300)}));
   codes.block = static_cast<size_t>(variant.rhs.block);
   codes.row_blocks = variant.family.lhs->scales == Granularity::block;
-  codes.scales_first = variant.technique == Technique::outer;
+  codes.offsets = field_index(variant.rhs, FieldKind::offsets) >= 0;
+  codes.scales_first = codes.offsets || variant.technique == Technique::outer;
   const auto whole = static_cast<size_t>(std::max(variant.rhs.block, variant.rhs.super_block));
   if (whole != 0) codes.k = (codes.k + whole - 1) / whole * whole;
   const bool extreme = random.between(0, 7) == 0;
@@ -228,8 +229,9 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
     if (variant.family.rhs->scale_type != ElementType::e8m0) continue;
     codes.rhs_scales.back() = power_of_two(codes.rhs_scales.back()) * table->unit;
   }
-  if (field_index(variant.rhs, FieldKind::zero_points) >= 0) {
-    const std::string type(name(field_of(variant.rhs, FieldKind::zero_points).type));
+  if (codes.offsets || field_index(variant.rhs, FieldKind::zero_points) >= 0) {
+    const FieldKind kind = codes.offsets ? FieldKind::offsets : FieldKind::zero_points;
+    const std::string type(name(field_of(variant.rhs, kind).type));
     const auto most = static_cast<float>(half);
     for (size_t i = 0; i < codes.n * codes.blocks(); ++i) {
       codes.rhs_zeros.push_back(rounded_to(type, random_real(random, -most, most)));

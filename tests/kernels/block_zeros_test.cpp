@@ -7,8 +7,10 @@
 
 #include "kernels/case.h"
 #include "kernels/rhs_source.h"
+#include "kernels/rows.h"
 #include "reference/half_reference.h"
 #include "reference/matmul_reference.h"
+#include "reference/pack_reference.h"
 #include "tilewright/tilewright.hpp"
 
 namespace tw::test {
@@ -288,6 +290,44 @@ TEST(BlockZeros, ErrorsSayWhatIsLegal) {
   }
   const std::string none = error("matmul_clamp_f32_qsi8d32p_qsi4c32p", weights.source);
   EXPECT_EQ(none.substr(0, 53), "tw_pack_rhs: source.zero_points is set; layout rhs i4");
+}
+
+/// Layouts that keep them times scales, as another library does: those are no choice of a plan's,
+/// and do not give them back.
+TEST(BlockZeros, OffsetsAreForThoseWhoAsk) {
+  const std::string usual = tw_plan_rhs_layout(make_plan(family, 32, false).get())->text;
+  EXPECT_FALSE(has_offsets(read_layout(usual))) << usual;
+  const Matmul problem = make_problem(32, false);
+  Weights weights(problem, false);
+  for (const tw_kernel* kernel : running_kernels()) {
+    const bool fits = std::string(kernel->family) == family && kernel->dst == TW_F32;
+    if (!fits || !has_offsets(read_layout(kernel->rhs->text)) || kernel->rhs->block != 32) continue;
+    auto matmul = tilewright::sized<tw_matmul>();
+    matmul.family = family;
+    matmul.n = n;
+    matmul.k = k;
+    matmul.rhs_layout = kernel->rhs->id;
+    const tilewright::Plan plan(tilewright::detect(), matmul);
+    std::vector<char> rhs(plan.rhs_bytes());
+    for (size_t s = 0; s < plan.rhs_slices(); ++s) {
+      plan.pack_rhs(weights.source, rhs.data(), rhs.size(), s);
+    }
+    auto target = tilewright::sized<tw_rhs_target>();
+    target.order = TW_NXK;
+    target.data = weights.codes.data();
+    target.data_bytes = weights.codes.size();
+    target.stride = k / 2;
+    target.unsigned_nibbles = 1;
+    const std::vector<uint8_t> codes = weights.codes;
+    std::fill(weights.codes.begin(), weights.codes.end(), uint8_t{0});
+    EXPECT_EQ(tw_unpack_rhs(plan.get(), rhs.data(), rhs.size(), 0, n, &target), TW_OK);
+    EXPECT_EQ(weights.codes, codes);
+    target.zero_points = weights.zeros.data();
+    target.zero_point_count = problem.zeros.size();
+    EXPECT_EQ(tw_unpack_rhs(plan.get(), rhs.data(), rhs.size(), 0, n, &target), TW_UNSUPPORTED);
+    EXPECT_EQ(std::string(tw_error_message()).substr(0, 55),
+              "tw_unpack_rhs: target.zero_points is set; layout rhs i4");
+  }
 }
 
 }  // namespace

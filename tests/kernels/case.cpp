@@ -138,7 +138,7 @@ Scaling scaling_of(const tw_kernel& kernel) {
           scales_of(read_layout(kernel.lhs->text)).per_block,
           scale_type(*kernel.rhs),
           static_cast<int>(kernel.rhs->data_bits + rhs.top_bits),
-          axes != nullptr && axes->zero_points.type != TW_TYPE_NONE,
+          has_offsets(rhs) || (axes != nullptr && axes->zero_points.type != TW_TYPE_NONE),
           axes != nullptr && axes->minimums.type != TW_TYPE_NONE,
           code_values(rhs.table),
           rhs.super_block,

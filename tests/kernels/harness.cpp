@@ -391,8 +391,11 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   problem.ties = lhs_layout.ties_away ? Ties::away : Ties::even;
   problem.half_scales = scales_of(lhs_layout).type == "f16";
   problem.factor = scale_factor(rhs_layout);
-  // Where sums are in accumulator tiles, the product of a block's scales is made in one, too.
-  problem.scales_first = rhs_layout.block != 0 && std::strcmp(kernel.technique, "outer") == 0;
+  // Where sums are in accumulator tiles, the product of a block's scales is made in one, too; with
+  // offsets the scales' product is what sums are multiplied by.
+  problem.offsets = has_offsets(rhs_layout);
+  problem.scales_first =
+      problem.offsets || (rhs_layout.block != 0 && std::strcmp(kernel.technique, "outer") == 0);
   for (size_t column = 0; column < test.n; ++column) {
     problem.sixteenfold.push_back(counts_sixteenfold(lhs_layout, rhs_layout, column));
   }

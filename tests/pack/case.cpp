@@ -208,7 +208,7 @@ void add_zero_codes(const PackCase& c, const LayoutText& layout, std::mt19937& r
 void add_zero_points(const PackCase& c, const LayoutText& layout, std::mt19937& random,
                      Source& source, OperandCodes& codes) {
   for (const FieldText& field : layout.fields) {
-    if (field.kind != "zeros") continue;
+    if (field.kind != "zeros" && field.kind != "offsets") continue;
     codes.real_zeros.assign(codes.scales.size(), 0.0F);
     if (!c.with_bias) continue;
     source.zeros.resize(source.scales.size());

@@ -38,9 +38,11 @@ struct Codes {
   std::vector<float> old;            ///< [m][n], what outputs are added to; or none
   float min = -INFINITY;
   float max = INFINITY;
-  int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks)
+  int factor = 1;  ///< sums are taken so many times, column scales a part of it (without blocks, or
+                   ///< with offsets)
   std::vector<bool> sixteenfold;  ///< [n] or none: with blocks, sums are taken 16 times at first
   bool scales_first = false;      ///< with row_blocks: a block's two scales are multiplied first
+  bool offsets = false;           ///< zero points are kept times their scale
   int32_t dst_zero_point = 0;     ///< where outputs are codes
 
   [[nodiscard]] size_t blocks() const { return block == 0 ? 1 : k / block; }
@@ -101,10 +103,15 @@ inline float multiply_blocks(const Codes& in, size_t row, size_t column) {
       total = fused(sum, in.lhs_scales[row * in.blocks() + b], total);
       continue;
     }
-    if (!in.rhs_zeros.empty()) {
+    float scale = scales[b];
+    if (in.offsets) {
+      sum *= static_cast<float>(in.factor);
+      scale /= static_cast<float>(in.factor);
+      const float offset = 0 - in.rhs_zeros[column * in.blocks() + b] * scales[b];
+      total = fused(taken * in.lhs_scales[row * in.blocks() + b], offset, total);
+    } else if (!in.rhs_zeros.empty()) {
       sum = fused(-in.rhs_zeros[column * in.blocks() + b], taken, sum);
     }
-    float scale = scales[b];
     if (in.row_blocks) (in.scales_first ? scale : sum) *= in.lhs_scales[row * in.blocks() + b];
     total = fused(sum, scale, total);
     column_sum = fused(static_cast<float>(codes), scales[b], column_sum);
@@ -169,6 +176,7 @@ struct Matmul {
   int factor = 1;                 ///< likewise
   std::vector<bool> sixteenfold;  ///< likewise
   bool scales_first = false;      ///< likewise
+  bool offsets = false;           ///< likewise
 };
 
 /// [m][n]
@@ -204,6 +212,7 @@ inline std::vector<float> multiply(const Matmul& in) {
   codes.factor = in.factor;
   codes.sixteenfold = in.sixteenfold;
   codes.scales_first = in.scales_first;
+  codes.offsets = in.offsets;
   return multiply(codes);
 }
 

@@ -20,7 +20,7 @@
 namespace tw::test {
 
 struct FieldText {
-  std::string kind;  ///< "data", "tops", "sums", "zeros", "scales", "minimums", "bias"
+  std::string kind;  ///< "data", "tops", "sums", "zeros", "scales", "minimums", "offsets", "bias"
   std::string type;  ///< "i32", "f32", "f16", "bf16"
   int factor = 1;    ///< stored are sums times it, scales divided by it
   int base = 0;      ///< stored are sums plus it
@@ -176,6 +176,12 @@ inline FieldText scales_of(const LayoutText& layout) {
   return {};
 }
 
+/// Whether a layout keeps what a block's code 0 is worth.
+inline bool has_offsets(const LayoutText& layout) {
+  return std::any_of(layout.fields.begin(), layout.fields.end(),
+                     [](const FieldText& field) { return field.kind == "offsets"; });
+}
+
 /// By what a layout divides its scales.
 inline int scale_factor(const LayoutText& layout) {
   return scales_of(layout).factor;
@@ -320,6 +326,7 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   if (field.kind == "zeros" && field.type != "i32") {
     return float_bits(field.type, from.real_zeros[at]);
   }
+  if (field.kind == "offsets") return float_bits("f32", 0 - from.real_zeros[at] * from.scales[at]);
   if (field.kind == "minimums") return float_bits(field.type, from.minimums[at]);
   if (field.kind == "zeros") return static_cast<uint32_t>(-from.zero_points[row]);
   if (field.kind == "scales") {
@@ -329,6 +336,10 @@ inline uint32_t field_value(const LayoutText& layout, const FieldText& field,
   if (field.kind == "bias" && field.type == "i32") return static_cast<uint32_t>(from.sums[row]);
   if (field.kind == "bias") return output_bits(field.type, from.bias[row]);
   if (field.kind != "sums") throw std::invalid_argument("field " + field.kind);
+  if (field.type == "f32" && field.per_block) {
+    const int32_t sum = sum_of_codes(from, row, block * span, (block + 1) * span);
+    return float_bits("f32", static_cast<float>(sum) * from.scales[at]);
+  }
   if (field.type == "f32") {
     float total = 0;
     for (size_t b = 0; b < blocks; ++b) {

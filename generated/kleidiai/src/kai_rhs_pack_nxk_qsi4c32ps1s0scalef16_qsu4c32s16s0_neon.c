@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon.h"
@@ -73,9 +73,10 @@ void kai_run_rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon(
     size_t extra_bytes,
     const struct kai_rhs_pack_qs4cxs1s0_param* params) {
   KAI_ASSERT(kr == 4);
+  KAI_ASSERT(bias == NULL);
+  KAI_UNUSED(bias);
   KAI_ASSERT(num_groups == 1);
   KAI_ASSERT(extra_bytes == 0);
-  KAI_ASSERT(bias == NULL);
   KAI_ASSERT(rhs != NULL);
   KAI_ASSERT(rhs_packed != NULL);
   KAI_ASSERT(params != NULL);
@@ -85,7 +86,6 @@ void kai_run_rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon(
   KAI_ASSERT(bl != 0 && bl % 32 == 0);
   KAI_ASSERT(k % bl == 0);
   KAI_UNUSED(num_groups);
-  KAI_UNUSED(bias);
   KAI_UNUSED(extra_bytes);
   KAI_UNUSED(params);
   if (n == 0) return;
@@ -95,9 +95,9 @@ void kai_run_rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon(
   args.k = k;
   args.source = rhs;
   args.packed = rhs_packed;
-  args.source_stride = row_bytes(k, bl);
   args.block = bl;
   args.packed_stride = nr * row_bytes(k, bl);
+  args.source_stride = row_bytes(k, bl);
   tw_kai_pack_qsi4c32_q4_0_apart(&args, nr, 1);
 }
 #endif

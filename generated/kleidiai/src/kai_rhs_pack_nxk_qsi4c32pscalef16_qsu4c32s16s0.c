@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0.h"
@@ -87,9 +87,10 @@ void kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0(
     void* rhs_packed,
     size_t extra_bytes,
     const struct kai_rhs_pack_qs4cxs1s0_param* params) {
+  KAI_ASSERT(bias == NULL);
+  KAI_UNUSED(bias);
   KAI_ASSERT(num_groups == 1);
   KAI_ASSERT(extra_bytes == 0);
-  KAI_ASSERT(bias == NULL);
   KAI_ASSERT(rhs != NULL);
   KAI_ASSERT(rhs_packed != NULL);
   KAI_ASSERT(params != NULL);
@@ -99,7 +100,6 @@ void kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0(
   KAI_ASSERT(bl != 0 && bl % 32 == 0);
   KAI_ASSERT(k % bl == 0);
   KAI_UNUSED(num_groups);
-  KAI_UNUSED(bias);
   KAI_UNUSED(extra_bytes);
   KAI_UNUSED(params);
   if (n == 0) return;
@@ -109,9 +109,9 @@ void kai_run_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0(
   args.k = k;
   args.source = rhs;
   args.packed = rhs_packed;
-  args.source_stride = row_bytes(k, bl);
   args.block = bl;
   args.packed_stride = nr * row_bytes(k, bl);
+  args.source_stride = row_bytes(k, bl);
   const tw_packer_fn pack = find(nr, kr / sr, bl);
   if (pack != NULL) {
     pack(&args);

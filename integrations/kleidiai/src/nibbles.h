@@ -11,7 +11,8 @@ typedef struct nibbles {
   const uint8_t* bytes;
   size_t stride, n, k;
   int kxn;
-  uint8_t flip;  // 8: codes are unsigned, 8 above what they mean
+  uint8_t flip;    // 8: codes are unsigned, 8 above what they mean
+  int high_first;  // which of a byte's nibbles
 } nibbles;
 
 static inline nibbles nibbles_of(const tw_pack_args* args, int kxn) {
@@ -20,7 +21,8 @@ static inline nibbles nibbles_of(const tw_pack_args* args, int kxn) {
                    args->rows,
                    args->k,
                    kxn,
-                   (uint8_t)(args->flags & TW_PACK_UNSIGNED_NIBBLES ? 8 : 0)};
+                   (uint8_t)(args->flags & TW_PACK_UNSIGNED_NIBBLES ? 8 : 0),
+                   0};
 }
 
 // The column whose codes stand at `column`: beyond the last one that again, or where a byte has two
@@ -34,7 +36,9 @@ static inline size_t column_of_codes(const nibbles* from, size_t column) {
 static inline uint8_t nibble(const nibbles* from, size_t column, size_t k) {
   if (k >= from->k) return 0;
   const size_t row = from->kxn ? k : column, at = from->kxn ? column : k;
-  return (uint8_t)((from->bytes[row * from->stride + at / 2] >> at % 2 * 4 & 15) ^ from->flip);
+  const size_t nibble_in_byte = from->high_first ? 1 - at % 2 : at % 2;
+  return (uint8_t)((from->bytes[row * from->stride + at / 2] >> nibble_in_byte * 4 & 15) ^
+                   from->flip);
 }
 
 static inline int32_t nibble_value(uint8_t code) {

@@ -44,11 +44,21 @@ void tw_kai_pack_qsi8d32_ties_even(const tw_pack_args* args, size_t panel, size_
                                    size_t first_row);
 void tw_kai_pack_qsi8d32_apart(const tw_pack_args* args, size_t panel, size_t depth,
                                size_t first_row);
+// Each block is followed by what its codes are worth together, and its scale, of f32.
+void tw_kai_pack_qsi8d32_sums_f16(const tw_pack_args* args, size_t panel, size_t depth,
+                                  size_t first_row);
+void tw_kai_pack_qsi8d32_sums_ties_even(const tw_pack_args* args, size_t panel, size_t depth,
+                                        size_t first_row);
 void tw_kai_pack_qsi4cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4cx_sequential(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32_sequential(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 void tw_kai_pack_qsi4c32_q4_0(const tw_pack_args* args, size_t panel, size_t depth);
+// `high_first`: of a byte, k is the high nibble. args->zero_points: what code 0 of each block is
+// worth, as the scales.
+void tw_kai_pack_qai4c32(const tw_pack_args* args, size_t panel, size_t depth, int high_first);
+void tw_kai_pack_qai4c32_sequential(const tw_pack_args* args, size_t panel, size_t depth,
+                                    int high_first);
 // `sequential`: neighbors in k share a byte, unsigned as they are; else signed ones 4 apart in k,
 // whose scales are kept by a sixteenth.
 void tw_kai_pack_qsi4c32_q4_0_apart(const tw_pack_args* args, size_t panel, int sequential);

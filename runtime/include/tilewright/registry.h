@@ -111,6 +111,7 @@ typedef struct tw_axes {
    * elsewhere. */
   tw_field scale_steps, minimum_steps;
   tw_field scale_tops, minimum_tops;
+  tw_field offsets; /* of columns' blocks: what code 0 is worth, minus their zero point * scale */
   const tw_code_table* codes; /* null: codes stand for themselves */
 } tw_axes;
 

@@ -107,11 +107,13 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsSize* packed_offset, LhsSize
 }
 
 using LhsBlockSize = size_t(size_t m, size_t k, size_t bl, size_t mr, size_t kr, size_t sr);
+template <typename Value>
 using LhsBlockRun = void(size_t m, size_t k, size_t bl, size_t mr, size_t kr, size_t sr,
-                         size_t start, const float* lhs, size_t stride, void* packed);
+                         size_t start, const Value* lhs, size_t stride, void* packed);
 
+template <typename Value>
 LhsPacker lhs_packer(Step* step, Offset* offset, LhsBlockSize* packed_offset,
-                     LhsBlockSize* packed_size, LhsBlockRun* run) {
+                     LhsBlockSize* packed_size, LhsBlockRun<Value>* run) {
   const auto of_shape = [](LhsBlockSize* size) {
     return [size](size_t m, size_t k, const PanelShape& shape) {
       return size(m, k, shape.bl, shape.panel, shape.kr, shape.sr);
@@ -125,7 +127,7 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsBlockSize* packed_offset,
           [run](size_t m, size_t k, const PanelShape& shape, size_t start, const void* lhs,
                 size_t stride, void* packed) {
             run(m, k, shape.bl, shape.panel, shape.kr, shape.sr, start,
-                static_cast<const float*>(lhs), stride, packed);
+                static_cast<const Value*>(lhs), stride, packed);
           }};
 }
 
@@ -227,6 +229,34 @@ RhsPacker row_packer(Offset* offset, RowStride* stride, RowSize* packed_offset,
           }};
 }
 
+using OffsetRun = void(size_t groups, size_t n, size_t k, size_t nr, size_t kr, size_t sr,
+                       size_t bl, const uint8_t* rhs, const void* zero, const void* bias,
+                       const void* scale, void* packed, size_t extra,
+                       const kai_rhs_pack_qs4cxs1s0_param* params);
+
+/// A panel is as far from the next one as the second one is from the first.
+RhsPacker offset_packer(Offset* offset, RowSize* packed_offset, RowSize* packed_size,
+                        OffsetRun* run) {
+  const auto of_shape = [](RowSize* size) {
+    return [size](size_t n, size_t k, const PanelShape& shape) {
+      return size(n, k, shape.panel, shape.kr, shape.bl);
+    };
+  };
+  return {[](size_t nr) { return nr; },
+          offset,
+          [packed_offset](size_t k, const PanelShape& shape) {
+            return packed_offset(shape.panel, k, shape.panel, shape.kr, shape.bl);
+          },
+          of_shape(packed_offset),
+          of_shape(packed_size),
+          [run](size_t n, size_t k, const PanelShape& shape, const RhsSource& from, void* packed) {
+            const kai_rhs_pack_qs4cxs1s0_param params = {1, 8};
+            run(1, n, k, shape.panel, shape.kr, shape.sr, shape.bl,
+                static_cast<const uint8_t*>(from.codes), from.offsets, from.bias, from.scales,
+                packed, 0, &params);
+          }};
+}
+
 #define LHS_PACKER(prefix, name)                                                               \
   lhs_packer(prefix##kai_get_m_step_##name, prefix##kai_get_lhs_offset_##name,                 \
              prefix##kai_get_lhs_packed_offset_##name, prefix##kai_get_lhs_packed_size_##name, \
@@ -239,6 +269,9 @@ RhsPacker row_packer(Offset* offset, RowStride* stride, RowSize* packed_offset,
   row_packer(prefix##kai_get_rhs_offset_##name, prefix##kai_get_rhs_packed_stride_##name,      \
              prefix##kai_get_rhs_packed_offset_##name, prefix##kai_get_rhs_packed_size_##name, \
              prefix##kai_run_##name)
+#define OFFSET_PACKER(prefix, name)                                                          \
+  offset_packer(prefix##kai_get_rhs_offset_##name, prefix##kai_get_rhs_packed_offset_##name, \
+                prefix##kai_get_rhs_packed_size_##name, prefix##kai_run_##name)
 
 }  // namespace
 
@@ -296,8 +329,10 @@ const std::vector<Both<LhsPacker>>& float_lhs_packers() {
 const std::vector<Both<RhsPacker>>& rhs_packers() {
 #define BOTH(name) {#name, RHS_PACKER(, name), RHS_PACKER(our_, name)},
 #define BOTH_OF_ROWS(name) {#name, ROW_PACKER(, name), ROW_PACKER(our_, name)},
-  static const std::vector<Both<RhsPacker>> all = {TW_KAI_RHS_PACKERS(BOTH)
-                                                       TW_KAI_RHS_ROW_PACKERS(BOTH_OF_ROWS)};
+#define BOTH_OF_OFFSETS(name) {#name, OFFSET_PACKER(, name), OFFSET_PACKER(our_, name)},
+  static const std::vector<Both<RhsPacker>> all = {TW_KAI_RHS_PACKERS(BOTH) TW_KAI_RHS_ROW_PACKERS(
+      BOTH_OF_ROWS) TW_KAI_RHS_OFFSET_PACKERS(BOTH_OF_OFFSETS)};
+#undef BOTH_OF_OFFSETS
 #undef BOTH_OF_ROWS
 #undef BOTH
   return all;

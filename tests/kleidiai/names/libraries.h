@@ -48,6 +48,7 @@ struct RhsSource {
   const void* scales = nullptr;
   size_t scale_stride = 0;
   bool unsigned_codes = false;
+  const void* offsets = nullptr;
 };
 
 struct RhsPacker {

@@ -43,28 +43,40 @@ float f32_of(uint16_t bf16) {
 
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  const bool rows = has("qsi8d32p") || has("s16s0");
-  const bool sequential = has("ps1s0") || (has("_sme2_") && (has("qsi4cxp") || has("qsi4c32p")));
+  const bool offsets = has("qai4c32p");
+  const bool rows = (has("qsi8d32p") && !offsets) || has("s16s0");
+  const bool sequential =
+      has("ps1s0") || (has("_sme2_") && (offsets || has("qsi4cxp") || has("qsi4c32p")));
   const bool apart = has("ps1s0scalef16") || has("ps4s0sf16") || rows_of(name).apart;
-  return {has("qsi4c"), has("c32p"), has("_kxn_"), sequential, rows, apart};
+  return {
+      offsets || has("qsi4c"),       has("c32p"), has("_kxn_"), sequential, rows, apart, offsets,
+      offsets && !has("qau4c32s1s0")};
 }
 
 bool operator==(const WeightsKind& a, const WeightsKind& b) {
   return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn &&
-         a.sequential == b.sequential && a.rows == b.rows && a.apart == b.apart;
+         a.sequential == b.sequential && a.rows == b.rows && a.apart == b.apart &&
+         a.offsets == b.offsets;
 }
 
 RowsKind rows_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  const bool apart = has("qsi8d32p_f32_neon") || (has("qsi8d32p") && has("_sme"));
-  return {has("qsi8d32p"), has("4x8sb") ? Ties::even : Ties::away, apart};
+  const bool sums = has("qai4c32p") || has("pscalef32");
+  const bool apart = has("qsi8d32p_f32_neon") || (has("qsi8d32p") && has("_sme") && !sums);
+  const bool even = has("4x8sb") || (sums && halves_of(name) == Halves::none);
+  return {has("qsi8d32p"), even ? Ties::even : Ties::away, apart, sums};
 }
 
 std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const RowsKind& kind) {
   if (!kind.blocks) return {quantize_row_qai8dx(row, k, kind.ties)};
   std::vector<QuantizedRow> blocks;
   for (size_t i = 0; i < k; i += bl) {
-    blocks.push_back(quantize_block_qsi8d32(row + i, bl, {kind.ties, true}));
+    blocks.push_back(quantize_block_qsi8d32(row + i, bl, {kind.ties, !kind.sums}));
+    if (!kind.sums || blocks.back().scale == 0) continue;
+    // Theirs is the inverse of what values are multiplied by.
+    const float* const largest = std::max_element(
+        row + i, row + i + bl, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+    blocks.back().scale = 1 / (127 / std::fabs(*largest));
   }
   return blocks;
 }
@@ -118,7 +130,8 @@ int ClientWeights::code(size_t column, size_t depth) const {
   const size_t row = kind.kxn ? depth : column;
   const size_t at = kind.kxn ? column : depth;
   if (!kind.nibbles) return static_cast<int8_t>(codes[row * stride + at]);
-  const int nibble = codes[row * stride + at / 2] >> (at % 2 * 4) & 15;
+  const size_t half = kind.high_first ? 1 - at % 2 : at % 2;
+  const int nibble = codes[row * stride + at / 2] >> (half * 4) & 15;
   return unsigned_codes ? nibble - 8 : (nibble ^ 8) - 8;
 }
 
@@ -134,7 +147,12 @@ RhsSource ClientWeights::from(size_t column) const {
   source.bias = bias.empty() ? nullptr : bias.data() + column;
   source.scales = scales.data() + column;
   if (kind.rows) source.codes = rows.data() + column * stride;
-  if (kind.blocks) source.scales = bf16_scales.data() + column * scale_stride / 2;
+  if (kind.offsets) {
+    source.scales = scales.data() + column * blocks();
+    source.offsets = offsets.data() + column * blocks();
+  } else if (kind.blocks) {
+    source.scales = bf16_scales.data() + column * scale_stride / 2;
+  }
   source.scale_stride = scale_stride;
   source.unsigned_codes = unsigned_codes;
   return source;
@@ -162,11 +180,38 @@ static ClientWeights random_rows(WeightsKind kind, size_t n, size_t k, size_t bl
   return out;
 }
 
+/// Rows without gaps, as those packers take them.
+static ClientWeights random_offsets(WeightsKind kind, size_t n, size_t k, size_t bl,
+                                    std::mt19937& random) {
+  ClientWeights out;
+  out.kind = kind;
+  out.n = n;
+  out.k = k;
+  out.bl = bl;
+  out.unsigned_codes = true;
+  out.stride = k / 2;
+  out.codes.resize(n * out.stride + behind);
+  for (uint8_t& byte : out.codes) byte = static_cast<uint8_t>(random());
+  for (size_t i = 0; i < n * out.blocks(); ++i) {
+    const float size = std::ldexp(1.0F, static_cast<int>(random() % 5) - 8);
+    out.scales.push_back(between(-1, 1, random) * size);
+    out.offsets.push_back(between(-8, 8, random) * size);
+  }
+  for (size_t i = 0; i < n && random() % 8 != 0; ++i) out.bias.push_back(between(-3, 3, random));
+  if (out.bias.size() < n) out.bias.clear();
+  return out;
+}
+
 ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
                              std::mt19937& random) {
   if (kind.rows) return random_rows(kind, n, k, bl, random);
-  ClientWeights out{kind, n, k,  bl, kind.blocks || kind.sequential || random() % 2 == 0, 0, {}, {},
-                    {},   0, {}, {}};
+  if (kind.offsets) return random_offsets(kind, n, k, bl, random);
+  ClientWeights out;
+  out.kind = kind;
+  out.n = n;
+  out.k = k;
+  out.bl = bl;
+  out.unsigned_codes = kind.blocks || kind.sequential || random() % 2 == 0;
   const size_t values = kind.kxn ? n : k;
   // Without blocks a packer takes the row that its numbers make.
   out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);
@@ -197,9 +242,11 @@ ExactOutput exact_output(const std::vector<QuantizedRow>& rows, const ClientWeig
     const size_t skipped = rows.size() == 1 ? 0 : b * length;
     int64_t products = 0;
     int64_t codes = 0;
+    int64_t row_codes = 0;
     for (size_t k = b * length; k < (b + 1) * length; ++k) {
       products += int64_t{row.codes[k - skipped]} * weights.code(column, k);
       codes += weights.code(column, k);
+      row_codes += row.codes[k - skipped];
     }
     const double scale = double{weights.scale(column, b * length)} * double{row.scale};
     const auto difference = static_cast<double>(products - row.zero_point * codes);
@@ -207,10 +254,16 @@ ExactOutput exact_output(const std::vector<QuantizedRow>& rows, const ClientWeig
     // With blocks zero points are subtracted at the end, so that either part is rounded.
     const auto apart = static_cast<double>(std::abs(products) + std::abs(row.zero_point * codes));
     parts += std::fabs((weights.bl == 0 ? difference : apart) * scale);
+    if (weights.offsets.empty()) continue;
+    const double worth = double{row.scale} * static_cast<double>(row_codes) *
+                         double{weights.offsets[column * weights.blocks() + b]};
+    value += worth;
+    parts += std::fabs(worth);
   }
   const double bias = weights.bias.empty() ? 0 : double{weights.bias[column]};
   const double roundings = weights.bl == 0 ? 2 : 2 * static_cast<double>(weights.blocks()) + 4;
-  return {value + bias, roundings * 0x1p-23 * (parts + std::fabs(bias)) + 0x1p-140};
+  const double size = parts + std::fabs(bias);
+  return {value + bias, roundings * 0x1p-23 * size + 0x1p-140, size};
 }
 
 }  // namespace tw::test

@@ -16,10 +16,13 @@ namespace tw::test {
 struct WeightsKind {
   bool nibbles = true, blocks = false, kxn = false;
   bool sequential = false;  ///< nibbles of a byte are neighbors in k
-  bool rows = false;   ///< blocks that begin with their scale, of f16; for activations in blocks
-  bool apart = false;  ///< packed scales of blocks stand behind all codes
+  bool rows = false;     ///< blocks that begin with their scale, of f16; for activations in blocks
+  bool apart = false;    ///< packed scales of blocks stand behind all codes
+  bool offsets = false;  ///< code 0 of a block is worth something
+  bool high_first = false;  ///< a byte's first value of k is its high nibble
 };
 WeightsKind kind_of(const std::string& name);
+/// Whatever order nibbles have before they are packed.
 bool operator==(const WeightsKind& a, const WeightsKind& b);
 
 /// How a name's packer rounds activations, or its kernel's does.
@@ -27,6 +30,7 @@ struct RowsKind {
   bool blocks = false;
   Ties ties = Ties::away;
   bool apart = false;  ///< packed scales of blocks stand behind all codes
+  bool sums = false;   ///< blocks keep what their codes are worth together
 };
 RowsKind rows_of(const std::string& name);
 
@@ -59,6 +63,7 @@ struct ClientWeights {
   size_t stride = 0;
   std::vector<uint8_t> codes;
   std::vector<float> scales, bias;  ///< [n][blocks]; no bias: empty
+  std::vector<float> offsets;       ///< [n][blocks], or none
   size_t scale_stride = 0;
   std::vector<uint16_t> bf16_scales;  ///< of blocks, with that stride
   std::vector<uint8_t> rows;          ///< instead of all these: blocks behind their scales
@@ -74,6 +79,7 @@ ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl, st
 /// One output without any rounding behind the codes, and how far from it f32 sums may be.
 struct ExactOutput {
   double value = 0, bound = 0;
+  double size = 0;  ///< of all that is added up together
 };
 /// `row`: as a whole, or in as many blocks as the weights have.
 ExactOutput exact_output(const std::vector<QuantizedRow>& row, const ClientWeights& weights,

@@ -22,8 +22,9 @@ Depth random_depth_of_rows(const std::string& name, std::mt19937& random) {
 /// Theirs that rounds ties to even, that of f16, and that with scales apart take rows for dense,
 /// whatever their stride.
 Floats random_lhs(const std::string& name, size_t m, size_t k, std::mt19937& random) {
-  const bool dense =
+  const bool others =
       rows_of(name).ties == Ties::even || halves_of(name) == Halves::f16 || rows_of(name).apart;
+  const bool dense = others && !rows_of(name).sums;
   Floats floats = random_floats(m, k, random, dense);
   round_to(halves_of(name), floats);
   return floats;
@@ -34,6 +35,7 @@ Floats random_lhs(const std::string& name, size_t m, size_t k, std::mt19937& ran
 /// wrong by more than a code.
 bool theirs_packs(const std::string& name, const PanelShape& shape) {
   const size_t depth = shape.kr / shape.sr;
+  if (rows_of(name).sums) return true;
   if (halves_of(name) == Halves::bf16) return depth == 8;
   return halves_of(name) == Halves::none || (depth <= 8 && shape.panel != 4);
 }
@@ -41,7 +43,7 @@ bool theirs_packs(const std::string& name, const PanelShape& shape) {
 /// From values of 16 bits it rounds ties one way in some places and another in others.
 void expect_same_rows(const std::string& name, const std::vector<uint8_t>& ours,
                       const std::vector<uint8_t>& theirs, const PanelShape& shape, size_t k) {
-  if (halves_of(name) == Halves::none) {
+  if (halves_of(name) == Halves::none || rows_of(name).sums) {
     ASSERT_EQ(ours, theirs);
     return;
   }
@@ -59,12 +61,15 @@ class KleidiaiLhsPackers : public testing::TestWithParam<Both<LhsPacker>> {};
 
 /// Those of the kernels, and others that only plain C serves.
 std::vector<PanelShape> lhs_shapes(const std::string& name) {
-  if (rows_of(name).ties == Ties::even) return {{4, 16, 2, 0}};  // all that theirs takes
-  std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}, {2, 32, 2, 0}};
+  const bool sums = rows_of(name).sums;
+  if (rows_of(name).ties == Ties::even && !sums) return {{4, 16, 2, 0}};  // all that theirs takes
+  std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}};
+  if (!sums) all.push_back({2, 32, 2, 0});
   if (rows_of(name).apart) all = {{1, 4, 2, 0}, {5, 4, 2, 0}, {16, 4, 1, 0}};
   for (const Both<Matmul>& matmul : matmuls()) {
     if (rows_of(matmul.name).blocks != rows_of(name).blocks) continue;
     if (rows_of(matmul.name).apart != rows_of(name).apart) continue;
+    if (rows_of(matmul.name).sums != sums) continue;
     all.push_back({matmul.theirs.mr, matmul.theirs.kr, matmul.theirs.sr, 0});
   }
   return all;
@@ -80,7 +85,7 @@ TEST_P(KleidiaiLhsPackers, WriteTheSameBytes) {
       shape.bl = depth.bl;
       const Floats lhs = random_lhs(name, up_to(20, random), depth.k, random);
       const size_t part = i % 3 == 0 ? lhs.m : up_to(3, random) * ours.step(shape.panel);
-      if (halves_of(name) != Halves::none) {
+      if (halves_of(name) != Halves::none && !rows_of(name).sums) {
         // Exactly what the same values are packed to from f32.
         Floats wide = lhs;
         wide.halves.clear();
@@ -124,8 +129,8 @@ TEST_P(KleidiaiLhsPackers, RowsInsidePanels) {
   std::mt19937 random(2);
   if (rows_of(name).apart) return expect_start_ignored(GetParam(), random);
   for (int i = 0; i < cases; ++i) {
-    const bool other = i % 4 == 0 && rows_of(name).ties == Ties::away;
-    const size_t deep = halves_of(name) == Halves::none ? 32 : 16;
+    const bool other = i % 4 == 0 && (rows_of(name).ties == Ties::away || rows_of(name).sums);
+    const size_t deep = halves_of(name) == Halves::none && !rows_of(name).sums ? 32 : 16;
     PanelShape shape = other ? PanelShape{5, deep, 2, 0} : PanelShape{4, 16, 2, 0};
     const Depth depth = random_depth_of_rows(name, random);
     shape.bl = depth.bl;
@@ -160,6 +165,8 @@ std::vector<PanelShape> rhs_shapes(const std::string& name) {
     all = {{16, 4, 2, 0}, {64, 4, 2, 0}};
   } else if (kind.rows) {
     all = {{16, 8, 2, 0}, {5, 16, 2, 0}, {3, 4, 2, 0}};  // theirs takes no kr above 16
+  } else if (kind.offsets && !kind.sequential) {
+    all = {{16, 8, 2, 0}, {5, 16, 2, 0}, {3, 4, 2, 0}};  // likewise
   } else if (kind.sequential) {
     all = kind.blocks ? std::vector<PanelShape>{{64, 8, 2, 0}, {16, 8, 2, 0}}
                       : std::vector<PanelShape>{{64, 4, 1, 0}, {16, 4, 1, 0}};
@@ -195,8 +202,8 @@ void expect_same_weights(const std::vector<uint8_t>& ours, const std::vector<uin
     const auto here = static_cast<std::ptrdiff_t>(i);
     const auto end = static_cast<std::ptrdiff_t>(std::min(i + 4, ours.size()));
     if (std::equal(ours.begin() + here, ours.begin() + end, theirs.begin() + here)) continue;
-    const bool may_differ =
-        weights.kind.blocks && !weights.kind.rows && at >= sums && at < sums + 4 * shape.panel;
+    const bool may_differ = weights.kind.blocks && !weights.kind.rows && !weights.kind.offsets &&
+                            at >= sums && at < sums + 4 * shape.panel;
     ASSERT_TRUE(may_differ) << "byte " << at << " of " << panel << " of a panel";
     float mine = 0;
     float other = 0;

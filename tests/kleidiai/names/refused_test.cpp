@@ -81,10 +81,11 @@ TEST_P(KleidiaiPackersRefuse, OffsetsAndMissingWeights) {
   const bool pairs = kind.nibbles && !kind.sequential;
   const bool fours = both.name.find("pnrx4") != std::string::npos;
   const PanelShape shape = {8,
-                            kind.sequential || kind.apart ? 4U
-                            : pairs                       ? (fours ? 8U : 16U)
-                                                          : 8U,
-                            pairs || kind.apart ? 2U : 1U, kind.blocks ? 32U : 0U};
+                            kind.sequential && kind.offsets ? 8U
+                            : kind.sequential || kind.apart ? 4U
+                            : pairs                         ? (fours ? 8U : 16U)
+                                                            : 8U,
+                            pairs || kind.apart || kind.offsets ? 2U : 1U, kind.blocks ? 32U : 0U};
   const auto packer = [&](bool theirs) -> const RhsPacker& {
     return theirs ? both.theirs : both.ours;
   };

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4svlx4_qsi8cxp16svlx4_4svlx16svl_sme_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #pragma once

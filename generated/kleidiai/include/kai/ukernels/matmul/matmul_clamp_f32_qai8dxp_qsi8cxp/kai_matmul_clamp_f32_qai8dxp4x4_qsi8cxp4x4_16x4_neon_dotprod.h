@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_4x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #pragma once

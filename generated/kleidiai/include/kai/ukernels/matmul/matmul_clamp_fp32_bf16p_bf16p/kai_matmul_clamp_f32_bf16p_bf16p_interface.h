@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #pragma once

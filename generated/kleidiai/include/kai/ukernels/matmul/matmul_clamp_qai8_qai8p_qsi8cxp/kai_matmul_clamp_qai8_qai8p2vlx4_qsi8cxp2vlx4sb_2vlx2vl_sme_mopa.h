@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #pragma once

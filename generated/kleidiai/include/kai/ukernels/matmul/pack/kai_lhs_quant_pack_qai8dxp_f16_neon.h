@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (c8145ce71361f57d)
+// from   integrations/kleidiai/names.yaml (f067443ababd863c)
 // again  tilewright generate
 
 #pragma once
