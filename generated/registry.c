@@ -39,7 +39,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f907b927e4446b54)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (3ba2666dd926e3a9)
 // again  tilewright generate
 
 #include "tilewright/registry.h"
@@ -69310,8 +69310,35 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulate = 0,
         .symbol = "tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm",
     },
+    {
+        .name = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
+        .family = "matmul_clamp_qai8_qai8p_qsi8cxp",
+        .isa = "sme2",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
+        .run = BUILT_2(tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm),
+        .features = TW_FEATURE_SME2,
+        .lhs = &layout_12,
+        .rhs = &layout_652,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 64,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 17,
+        .macs_per_cycle = 15.8,
+        .content_hash = UINT64_C(0x8eb7d27c4dfd83e3),
+        .spills = "none",
+        .core = "sme",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_S8,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
+    },
 };
-const size_t tw_generated_kernel_count = 1665;
+const size_t tw_generated_kernel_count = 1666;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -91996,7 +92023,7 @@ static const float rates_0[] = {  /* golden-cove */
     0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,
     65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,0,0,0,0,0,
     26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,
-    12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,
@@ -92058,7 +92085,7 @@ static const float rates_1[] = {  /* redwood-cove */
     0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,
     0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,
     46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,
-    51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,
@@ -92119,7 +92146,7 @@ static const float rates_2[] = {  /* zen4 */
     34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,
     33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,
     64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,
@@ -92180,7 +92207,7 @@ static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,
     0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,
     0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

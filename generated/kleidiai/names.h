@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (7e86437678aef17a)
 // again  tilewright generate
 
 #pragma once
@@ -81,6 +81,8 @@
 #include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8_qsi8cxp/kai_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8_qsi8cxp/kai_matmul_clamp_qai8_qai8_qsi8cxp_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p_qsi8cxp_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h>
@@ -908,6 +910,16 @@
   X(kai_get_dst_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
   X(kai_get_dst_size_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
   X(kai_run_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_n_step_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_nr_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_kr_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_sr_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_lhs_offset_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_dst_offset_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_dst_size_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_run_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
   X(kai_get_m_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
   X(kai_get_n_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
   X(kai_get_lhs_packed_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
@@ -1707,6 +1719,16 @@
   X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_dst_size) \
   X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, run_matmul) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_m_step) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_n_step) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_nr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_kr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_sr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_lhs_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, run_matmul) \
   X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_m_step) \
   X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_n_step) \
   X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_lhs_packed_offset) \
@@ -1818,3 +1840,6 @@
 
 #define TW_KAI_STATIC_RHS_PACKERS(X) \
   X(rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme)
+
+#define TW_KAI_STATIC_ROW_MATMULS(X) \
+  X(matmul_clamp_qai8_qai8p_qsi8cxp, matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot)

@@ -19,12 +19,17 @@ const char* output_type(const Family& family) {
 
 /// Of activations, and what becomes of them.
 ClientParameters lhs_parameters(const Variant& kernel) {
-  return is_unpacked(kernel.lhs) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
-                                 : ClientParameters{"const void* lhs_packed"};
+  if (!is_unpacked(kernel.lhs)) return {"const void* lhs_packed"};
+  // Of codes one row, of which nobody tells the next one's place.
+  if (is_static(*kernel.family.lhs)) return {"const void* lhs"};
+  return {"const void* lhs", "size_t lhs_stride"};
 }
 
 std::string lhs_args(const Variant& kernel) {
-  if (is_unpacked(kernel.lhs)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
+  if (is_unpacked(kernel.lhs)) {
+    const bool codes = is_static(*kernel.family.lhs);
+    return fmt::format("  args.lhs = lhs;\n  args.lhs_stride = {};\n", codes ? "k" : "lhs_stride");
+  }
   return fmt::format("  args.lhs = lhs_packed;\n  args.lhs_stride = lhs_panel_bytes(k{});\n",
                      kernel.lhs.block != 0 ? ", bl" : "");
 }

@@ -33,6 +33,12 @@ void check_groups(const Variant& v) {
         "tile m {} of lhs panels of {} does not fit dot in accumulator tiles on {}: 1 of 1 does",
         to_string(v.tile.m), to_string(v.lhs.panel), v.isa->name));
   }
+  constexpr int segment_k = 16;
+  if (v.knobs.unroll_k < segment_k) {
+    throw std::invalid_argument(
+        fmt::format("unroll_k {} does not fill a segment of activations: multiples of {} do",
+                    v.knobs.unroll_k, segment_k));
+  }
   const int tiles = v.isa->file_of(Kind::tile)->count();
   if (ratio(v.tile.n, v.isa->vector_bytes) > tiles) {
     throw std::invalid_argument(fmt::format(

@@ -158,6 +158,8 @@ std::vector<Ground> grounds(const Isa& isa) {
   // Last, so that what is drawn for the others stays as it was.
   const Ground codes{&isa, Technique::outer, "qai8", "qsi8cx", LayoutStyle::kleidiai};
   if (possible(codes)) all.push_back(codes);
+  const Ground row{&isa, Technique::dot, "qai8", "qsi8cx", LayoutStyle::kleidiai};
+  if (possible(row)) all.push_back(row);
   return all;
 }
 

@@ -33,6 +33,9 @@ bool floats(const Ground& ground) {
 
 /// Rows of the lhs as their user keeps them.
 bool unpacked(const Ground& ground) {
+  if (is_static(*find_format(ground.lhs))) {
+    return ground.technique == Technique::dot && ground.style == LayoutStyle::kleidiai;
+  }
   return floats(ground) && !is_packed(*find_format(ground.lhs), ground.sums) &&
          ground.technique != Technique::outer;
 }
@@ -165,6 +168,12 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
     variant.tile = {panels.lhs, ground.blocks() ? rhs_unit : panels.rhs};
   }
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
+  // One row of codes.
+  if (unpacked(ground) && !floats(ground)) {
+    variant.tile = {1, rhs_unit * random.of<int64_t>({2, 4, 6, 8})};
+    panels.rhs = rhs_unit;
+    variant.rhs = layouts(ground, panels)->rhs;
+  }
   // One row, whose sums are in tiles: two raw vectors each.
   if (ground.technique == Technique::dot && chosen->rhs.order.pair == NibblePair::next) {
     variant.tile = {variant.lhs.panel, rhs_unit * random.of<int64_t>({2, 4, 4, 6, 8, 8})};

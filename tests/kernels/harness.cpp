@@ -107,8 +107,8 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
 }
 
 /// Rows as their user keeps them; the last one ends where the buffer does.
-void place_rows(const Case& test, const Matmul& problem, const tw_layout& layout, Packed& lhs) {
-  const std::vector<uint8_t> rows = float_rows(problem, layout);
+void place_rows(const Case& test, const Matmul& problem, const std::vector<uint8_t>& rows,
+                const tw_layout& layout, Packed& lhs) {
   const size_t row = problem.k * layout.data_bits / 8;
   lhs.stride = row + test.panel_padding;
   lhs.buffer = make_buffer("lhs", problem.m == 0 ? 0 : (problem.m - 1) * lhs.stride + row, test);
@@ -402,7 +402,9 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   Packed rhs;
   std::string wrong;
   if (is_unpacked(*kernel.lhs)) {
-    place_rows(test, problem, *kernel.lhs, lhs);
+    const auto rows = codes ? std::vector<uint8_t>(codes->lhs.begin(), codes->lhs.end())
+                            : float_rows(problem, *kernel.lhs);
+    place_rows(test, problem, rows, *kernel.lhs, lhs);
   } else {
     wrong = codes ? pack_lhs(*packers.lhs, test, codes->lhs, lhs)
                   : pack_lhs(*packers.lhs, test, problem.lhs, lhs);

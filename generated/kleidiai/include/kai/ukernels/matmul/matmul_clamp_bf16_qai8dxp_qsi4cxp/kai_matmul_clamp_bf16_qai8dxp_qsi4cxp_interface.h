@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (7e86437678aef17a)
 // again  tilewright generate
 
 #pragma once
