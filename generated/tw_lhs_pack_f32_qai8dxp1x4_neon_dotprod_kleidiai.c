@@ -8,6 +8,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (d9b5f0ff3e7584eb)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (f5c5a79fc12b8c93)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (dd1222ece23e8012)
+// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (2320c441f09b9de5)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -98,7 +98,9 @@ std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) 
 std::string header_begin(const std::vector<ClientFunction>& functions) {
   const std::string& last = functions.back().parameters.back();
   const bool structs = last.find("struct ") != std::string::npos;
-  return std::string("#pragma once\n\n#include <stddef.h>\n\n") +
+  const bool tables = last.find("int32_t") != std::string::npos;
+  return std::string("#pragma once\n\n#include <stddef.h>\n") +
+         (tables ? "#include <stdint.h>\n\n" : "\n") +
          (structs ? "#include \"kai/kai_common.h\"\n\n" : "");
 }
 

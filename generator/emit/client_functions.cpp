@@ -44,11 +44,16 @@ std::string call_kernel(const std::vector<ClientCode>& codes) {
 /// What outputs are clamped to, and of codes which one stands for 0.
 ClientParameters clamp_parameters(const Family& family) {
   if (is_static(*family.lhs)) return {"const struct kai_matmul_requantize32_params* params"};
-  return {"float scalar_min", "float scalar_max"};
+  const ClientParameters limits = {"float scalar_min", "float scalar_max"};
+  return takes_table(*family.rhs) ? with(limits, {"const int32_t* lut"}) : limits;
 }
 
 std::string clamp_args(const Family& family) {
-  if (!is_static(*family.lhs)) return "  args.min = scalar_min;\n  args.max = scalar_max;\n";
+  if (!is_static(*family.lhs)) {
+    const std::string limits = "  args.min = scalar_min;\n  args.max = scalar_max;\n";
+    if (!takes_table(*family.rhs)) return limits;
+    return limits + usual_table(*family.rhs) + "  args.lookup = lut != NULL ? lut : usual;\n";
+  }
   return "  args.min = (float)params->min_value;\n"
          "  args.max = (float)params->max_value;\n"
          "  args.dst_zero_point = params->output_zero_point;\n";
@@ -126,6 +131,13 @@ ClientParameters block_parameter(const Layout& layout) {
 
 std::string row_bytes_call(const Layout& layout) {
   return layout.block != 0 ? "row_bytes(k, bl)" : "row_bytes(k)";
+}
+
+std::string usual_table(const Format& format) {
+  const auto& values = format.table->values;
+  const auto* const end = values.data() + (size_t{1} << code_bits(format));
+  return fmt::format("  static const int32_t usual[] = {{{}}};\n",
+                     fmt::join(values.data(), end, ", "));
 }
 
 std::string check_blocks(const Layout& layout) {

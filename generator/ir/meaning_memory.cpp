@@ -46,6 +46,14 @@ void load_pred_dup(const Step& s, Machine& m) {
   for (size_t at = 0; at < s.to.bytes; at += segment) std::memcpy(s.to.at + at, one, segment);
 }
 
+void table_load(const Step& s, Machine& m) {
+  uint8_t values[16];
+  m.require(Mode::nibble_table);
+  m.memory.read(address(s, 0), values, sizeof values);
+  for (size_t i = 0; i < 4; ++i) m.table[i] = values[4 * i];
+  m.has_table = true;
+}
+
 void store(const Step& s, Machine& m) {
   m.memory.write(address(s, 0), s.arg[1].at, s.arg[1].bytes);
 }

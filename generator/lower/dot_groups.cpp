@@ -17,8 +17,7 @@ constexpr int64_t lane_k = 4;         ///< values of k in a lane of activations
 class GroupDot : public Accumulation {
  public:
   explicit GroupDot(const Variant& v)
-      : groups_(ratio(v.tile.n, v.isa->vector_bytes)),
-        columns_(v.rhs.order.pair == NibblePair::none ? 1 : 2) {}
+      : groups_(ratio(v.tile.n, v.isa->vector_bytes)), columns_(byte_codes(v.rhs)), decoder_(v) {}
 
   [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
 
@@ -84,9 +83,8 @@ class GroupDot : public Accumulation {
     std::array<Value, group_vectors> b{};
     for (int64_t j = 0; j < group_vectors; ++j) {
       const Value codes = raw[static_cast<size_t>(j / columns_)][static_cast<size_t>(lane)];
-      b[static_cast<size_t>(j)] = columns_ == 1 ? codes
-                                                : t.b.op(OpCode::nibbles, {codes}, {.imm = j % 2},
-                                                         fmt::format("b_{}", j), Role::operand);
+      b[static_cast<size_t>(j)] =
+          columns_ == 1 ? codes : decoder_.operand(t, codes, j % columns_, j);
     }
     tile = t.b.op(OpCode::tile_dot4_s8s8_lane, {tile, b[0], b[1], b[2], b[3], a}, {.imm = lane},
                   "tile", Role::accumulator);
@@ -94,6 +92,7 @@ class GroupDot : public Accumulation {
 
   int64_t groups_;
   int64_t columns_;  ///< vectors of them in a vector of codes
+  TableDecoder decoder_;
 };
 
 /// The epilogue of epilogue_channel.cpp, a vector of columns after the other: no more fit.

@@ -204,6 +204,9 @@ class KernelWriter {
   Program write() {
     const Value n = b_.arg(ArgField::n);
     const Value first_column = b_.op(OpCode::constant, {}, {.imm = 0}, "column_bytes");
+    if (takes_table(*v_.family.rhs) && b_.isa().has(OpCode::table_load)) {
+      b_.op(OpCode::table_load, {b_.arg(ArgField::lookup)});
+    }
     choose_prefetch_step();
     std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));

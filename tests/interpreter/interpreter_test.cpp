@@ -160,6 +160,10 @@ std::vector<Ground> grounds(const Isa& isa) {
   if (possible(codes)) all.push_back(codes);
   const Ground row{&isa, Technique::dot, "qai8", "qsi8cx", LayoutStyle::kleidiai};
   if (possible(row)) all.push_back(row);
+  for (const Technique technique : {Technique::dot, Technique::outer}) {
+    const Ground table{&isa, technique, "qai8dx", "qsu2cx", LayoutStyle::kleidiai};
+    if (possible(table)) all.push_back(table);
+  }
   return all;
 }
 

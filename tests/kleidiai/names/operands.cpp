@@ -44,14 +44,17 @@ float f32_of(uint16_t bf16) {
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   const bool rows = has("qsi8d32p") || has("s16s0");
-  const bool sequential = has("ps1s0") || (has("_sme2_") && (has("qsi4cxp") || has("qsi4c32p")));
+  const bool table = has("qsu2cx");
+  const bool for_table = has("qsi4cxp") || has("qsi4c32p") || table;
+  const bool sequential = has("ps1s0") || has("qsu2cxp4vlx4") || (has("_sme2_") && for_table);
   const bool apart = has("ps1s0scalef16") || has("ps4s0sf16") || rows_of(name).apart;
-  return {has("qsi4c"), has("c32p"), has("_kxn_"), sequential, rows, apart};
+  return {has("qsi4c"), has("c32p"), has("_kxn_"), sequential, rows, apart, table};
 }
 
 bool operator==(const WeightsKind& a, const WeightsKind& b) {
   return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn &&
-         a.sequential == b.sequential && a.rows == b.rows && a.apart == b.apart;
+         a.sequential == b.sequential && a.rows == b.rows && a.apart == b.apart &&
+         a.table == b.table;
 }
 
 RowsKind rows_of(const std::string& name) {
@@ -117,6 +120,10 @@ int ClientWeights::code(size_t column, size_t depth) const {
   }
   const size_t row = kind.kxn ? depth : column;
   const size_t at = kind.kxn ? column : depth;
+  if (kind.table) {
+    const int code = codes[row * stride + at / 4] >> (at % 4 * 2) & 3;
+    return table.empty() ? code - 2 : table[static_cast<size_t>(code)];
+  }
   if (!kind.nibbles) return static_cast<int8_t>(codes[row * stride + at]);
   const int nibble = codes[row * stride + at / 2] >> (at % 2 * 4) & 15;
   return unsigned_codes ? nibble - 8 : (nibble ^ 8) - 8;
@@ -129,6 +136,7 @@ float ClientWeights::scale(size_t column, size_t depth) const {
 RhsSource ClientWeights::from(size_t column) const {
   const size_t width = kind.nibbles ? 2 : 1;
   RhsSource source;
+  source.table = lookup();
   source.codes = codes.data() + (kind.kxn ? column / width : column * stride);
   source.stride = stride;
   source.bias = bias.empty() ? nullptr : bias.data() + column;
@@ -165,11 +173,17 @@ static ClientWeights random_rows(WeightsKind kind, size_t n, size_t k, size_t bl
 ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
                              std::mt19937& random) {
   if (kind.rows) return random_rows(kind, n, k, bl, random);
-  ClientWeights out{kind, n, k,  bl, kind.blocks || kind.sequential || random() % 2 == 0, 0, {}, {},
-                    {},   0, {}, {}};
+  ClientWeights out{kind, n,  k,  bl, kind.blocks || kind.sequential || random() % 2 == 0,
+                    0,    {}, {}, {}, 0,
+                    {},   {}, {}};
   const size_t values = kind.kxn ? n : k;
   // Without blocks a packer takes the row that its numbers make.
   out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);
+  if (kind.table) out.stride = (values + 3) / 4;
+  // Theirs add up pairs as bytes.
+  for (size_t i = 0, count = random() % 4 == 0 ? 0 : 4; kind.table && i < count; ++i) {
+    out.table.push_back(static_cast<int32_t>(random() % 128) - 64);
+  }
   out.codes.resize((kind.kxn ? k : n) * out.stride + behind);
   for (uint8_t& byte : out.codes) byte = static_cast<uint8_t>(random());
   out.scale_stride = kind.blocks ? 2 * (out.blocks() + random() % 3) : 0;

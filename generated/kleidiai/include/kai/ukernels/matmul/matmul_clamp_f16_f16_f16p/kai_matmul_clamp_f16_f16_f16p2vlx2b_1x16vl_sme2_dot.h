@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16_f16p8svlx2_1x64svl_sme2_fma_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (7e86437678aef17a)
+// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
 // again  tilewright generate
 
 #pragma once

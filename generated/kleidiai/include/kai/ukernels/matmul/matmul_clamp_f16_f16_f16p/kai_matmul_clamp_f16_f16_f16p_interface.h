@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (7e86437678aef17a)
+// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (7e86437678aef17a)
+// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
 // again  tilewright generate
 
 #pragma once
