@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (f067443ababd863c)
+// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
 // again  tilewright generate
 
 #pragma once
@@ -81,6 +81,8 @@
 #include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8_qsi8cxp/kai_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_qai8_qai8_qsi8cxp/kai_matmul_clamp_qai8_qai8_qsi8cxp_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p_qsi8cxp_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h>
@@ -131,6 +133,11 @@
 #include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_qsi8d32p_qai4c32p/kai_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp_qsu2cxp_interface.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -145,6 +152,8 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4cxps1s0_qsu4cxs1s0_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon.h>
+#include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p4x8sb_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0.h>
@@ -927,6 +936,16 @@
   X(kai_get_dst_offset_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
   X(kai_get_dst_size_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
   X(kai_run_matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_n_step_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_nr_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_kr_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_sr_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_lhs_offset_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_dst_offset_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_get_dst_size_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
+  X(kai_run_matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
   X(kai_get_m_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
   X(kai_get_n_step_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
   X(kai_get_lhs_packed_offset_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
@@ -1348,6 +1367,50 @@
   X(kai_get_dst_offset_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
   X(kai_get_dst_size_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
   X(kai_run_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_m_step_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_n_step_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_mr_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_nr_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_kr_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_sr_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_dst_size_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_run_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(kai_get_m_step_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_n_step_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_mr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_nr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_kr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_sr_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_dst_size_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_run_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(kai_get_m_step_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -1429,6 +1492,18 @@
   X(kai_get_rhs_packed_offset_rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
   X(kai_run_rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
+  X(kai_get_n_step_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(kai_run_rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(kai_get_n_step_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
+  X(kai_get_rhs_offset_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
+  X(kai_get_rhs_packed_stride_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
+  X(kai_get_rhs_packed_offset_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
+  X(kai_get_rhs_packed_size_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
+  X(kai_run_rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
   X(kai_get_m_step_lhs_quant_pack_qsi8d32p_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qsi8d32p_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qsi8d32p_f32) \
@@ -1772,7 +1847,11 @@
   X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p4x4_qai4c32p4x4_8x4_neon_dotprod) \
   X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
   X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
-  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot)
+  X(matmul_clamp_f16_qsi8d32p_qai4c32p, matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa)
 
 #define TW_KAI_MEMBERS(X) \
   X(kai_matmul_clamp_f32_qai8dxp_qsi4cxp_ukernel, get_m_step) \
@@ -1894,6 +1973,16 @@
   X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, get_dst_size) \
   X(kai_matmul_clamp_qai8_qai8p_qsi8cxpsb_ukernel, run_matmul) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_m_step) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_n_step) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_nr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_kr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_sr) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_lhs_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_qai8_qai8p_qsi8cxp_ukernel, run_matmul) \
   X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_m_step) \
   X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_n_step) \
   X(kai_imatmul_clamp_qai8_qai8p_qsi8cxp_ukernel, get_lhs_packed_offset) \
@@ -1980,7 +2069,18 @@
   X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, run_matmul)
+  X(kai_matmul_clamp_f16_qsi8d32p_qai4c32p_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_mr) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, run_matmul)
 
 #define TW_KAI_PACKED_FLOAT_MATMULS(X) \
   X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -2009,7 +2109,9 @@
   X(rhs_pack_kxn_qsi8cxp_qsi8cx_neon) \
   X(rhs_pack_nxk_qsi4cxps1s0_qsu4cxs1s0_neon) \
   X(rhs_pack_nxk_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
-  X(rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon)
+  X(rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
+  X(rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon)
 
 #define TW_KAI_RHS_ROW_PACKERS(X) \
   X(rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
@@ -2079,6 +2181,7 @@
   X(matmul_clamp_f16_qai8dxp1x4_qsi4cxp4vlx4_1x4vl_sme2_sdot) \
   X(matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
   X(matmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
+  X(matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot) \
   X(imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
   X(imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa) \
   X(imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa) \
@@ -2120,6 +2223,10 @@
   X(matmul_clamp_f16_qsi8d32p4x8_qai4c32p4x8_8x4_neon_i8mm) \
   X(matmul_clamp_f16_qsi8d32p1vlx4_qai4c32p4vlx4_1vlx4vl_sme2_mopa) \
   X(matmul_clamp_f16_qsi8d32p1x4_qai4c32p4vlx4_1x4vl_sme2_dot) \
+  X(matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
+  X(matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
+  X(matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
+  X(matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
   X(lhs_quant_pack_qai8dxp_f32) \
   X(lhs_quant_pack_qai8dxp_f16_neon) \
   X(lhs_quant_pack_qai8dxp_bf16_neon) \
@@ -2134,6 +2241,8 @@
   X(rhs_pack_nxk_qsi4cxps1s0_qsu4cxs1s0_neon) \
   X(rhs_pack_nxk_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
   X(rhs_pack_kxn_qsi4c32ps1s0nrx4_qsu4c32s1s0_neon) \
+  X(rhs_pack_nxk_qsu2cxp4x4bf32sf32_qsu2cx_neon) \
+  X(rhs_pack_nxk_qsu2cxp4vlx4_qsu2cx_neon) \
   X(lhs_quant_pack_qsi8d32p_f32) \
   X(lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
   X(rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0) \
@@ -2195,3 +2304,6 @@
 
 #define TW_KAI_STATIC_RHS_PACKERS(X) \
   X(rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme)
+
+#define TW_KAI_STATIC_ROW_MATMULS(X) \
+  X(matmul_clamp_qai8_qai8p_qsi8cxp, matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot)

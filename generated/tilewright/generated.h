@@ -22,6 +22,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
+// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (2320c441f09b9de5)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
@@ -39,7 +40,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (f907b927e4446b54)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (3ba2666dd926e3a9)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -916,6 +917,11 @@ void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8x8_8x8_neon_i8mm_asm(const tw_ar
 void tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f32_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4_1x16_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4_1x16_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp16svlx4_1x64svl_sme2_dot_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4svlx4_qsu2cxp16svlx4_4svlx16svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_scalar(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_scalar_bf16(const tw_args *args);
 void tw_matmul_clamp_f32_qsi8d32p1x4_qai4c32p4x4_1x4_scalar_f32(const tw_args *args);
@@ -1500,6 +1506,7 @@ void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm(const tw_args *args);
 
 /* Packers. */
 void tw_lhs_pack_f32_f16p1x1_neon_fp16(const tw_pack_args *args);

@@ -113,8 +113,8 @@ std::string AxisRows::lists() const {
   for (const CodeTable* codes : tables_) {
     std::vector<float> values;
     for (const int8_t value : codes->values) values.push_back(codes->unit * value);
-    text += fmt::format("static const tw_code_table codes_{} = {{\n    \"{}\", {{{}}}}};\n",
-                        codes->name, codes->name, c_floats(values));
+    text += fmt::format("static const tw_code_table codes_{} = {{\n    \"{}\", {{{}}}, {:d}}};\n",
+                        codes->name, codes->name, c_floats(values), codes->given);
   }
   for (size_t i = 0; i < by_number.size(); ++i) {
     text += fmt::format("static const tw_axis axes_{}[] = {{\n{}}};\n", i, by_number[i]);

@@ -98,7 +98,9 @@ std::string find_function(const std::vector<ClientCode>& codes, bool by_blocks) 
 std::string header_begin(const std::vector<ClientFunction>& functions) {
   const std::string& last = functions.back().parameters.back();
   const bool structs = last.find("struct ") != std::string::npos;
-  return std::string("#pragma once\n\n#include <stddef.h>\n\n") +
+  const bool tables = last.find("int32_t") != std::string::npos;
+  return std::string("#pragma once\n\n#include <stddef.h>\n") +
+         (tables ? "#include <stdint.h>\n\n" : "\n") +
          (structs ? "#include \"kai/kai_common.h\"\n\n" : "");
 }
 
@@ -148,7 +150,7 @@ std::string print_client_interface(const ClientMatmul& matmul,
     members += fmt::format("  {} {};\n", type, pointer_name(function));
   }
   return header_begin(functions) + extern_c(fmt::format("{}\nstruct kai_{}_ukernel {{\n{}}};\n",
-                                                        types, matmul.family, members));
+                                                        types, matmul.pointers, members));
 }
 
 std::string print_client_source(const ClientMatmul& matmul,
@@ -181,7 +183,9 @@ std::string print_client_source(const ClientPacker& packer,
 
 std::string client_list_name(const ClientMatmul& matmul) {
   const Variant& kernel = *matmul.kernels.front();
-  if (is_unpacked(kernel.lhs)) return "FLOAT_MATMULS";
+  if (is_unpacked(kernel.lhs)) {
+    return is_static(*kernel.family.lhs) ? "STATIC_ROW_MATMULS" : "FLOAT_MATMULS";
+  }
   if (matmul.in_chunks) {
     return is_static(*kernel.family.lhs) ? "STATIC_CHUNK_MATMULS" : "CHUNK_MATMULS";
   }

@@ -42,7 +42,7 @@ std::string client_list_name(const ClientPacker& packer, const Layout& layout);
 struct ClientEntry {
   std::string header;
   std::string name;
-  std::string family;     ///< of matmuls, empty for packers ...
+  std::string family;     ///< of matmuls, as their struct is called, empty for packers ...
   std::string interface;  ///< ... and its struct's header
   std::string list;       ///< that has it, for tests: of those with the same parameters
   std::string plain;      ///< of packers: what fills panels that no code here does

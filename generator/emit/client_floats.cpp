@@ -275,16 +275,17 @@ std::string check_row(const ClientMatmul& matmul) {
 
 bool checks_strides(const ClientMatmul& matmul) {
   const Variant& kernel = *matmul.kernels.front();
-  if (!is_float(*kernel.family.lhs)) return true;
+  if (!is_float(*kernel.family.lhs)) return !is_unpacked(kernel.lhs);
   const bool rounded = kernel.family.lhs->element == ElementType::bf16;
   return is_older(matmul.name) || (rounded && kernel.isa->name != "sme2");
 }
 
 ClientFunction lhs_offset(const ClientMatmul& matmul) {
+  const std::string stride = is_static(*matmul.kernels.front()->family.lhs) ? "k" : "lhs_stride";
   ClientFunction offset = {"get_lhs_offset",
                            "size_t",
-                           {"size_t m_idx", "size_t lhs_stride"},
-                           check_row(matmul) + client_return("m_idx * lhs_stride")};
+                           {"size_t m_idx", "size_t " + stride},
+                           check_row(matmul) + client_return("m_idx * " + stride)};
   // So it is called in KleidiAI's struct.
   const bool halves = matmul.kernels.front()->family.lhs->element == ElementType::f16;
   if (halves) offset.member = "get_lhs_packed_offset";

@@ -19,12 +19,17 @@ const char* output_type(const Family& family) {
 
 /// Of activations, and what becomes of them.
 ClientParameters lhs_parameters(const Variant& kernel) {
-  return is_unpacked(kernel.lhs) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
-                                 : ClientParameters{"const void* lhs_packed"};
+  if (!is_unpacked(kernel.lhs)) return {"const void* lhs_packed"};
+  // Of codes one row, of which nobody tells the next one's place.
+  if (is_static(*kernel.family.lhs)) return {"const void* lhs"};
+  return {"const void* lhs", "size_t lhs_stride"};
 }
 
 std::string lhs_args(const Variant& kernel) {
-  if (is_unpacked(kernel.lhs)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
+  if (is_unpacked(kernel.lhs)) {
+    const bool codes = is_static(*kernel.family.lhs);
+    return fmt::format("  args.lhs = lhs;\n  args.lhs_stride = {};\n", codes ? "k" : "lhs_stride");
+  }
   return fmt::format("  args.lhs = lhs_packed;\n  args.lhs_stride = lhs_panel_bytes(k{});\n",
                      kernel.lhs.block != 0 ? ", bl" : "");
 }
@@ -75,11 +80,16 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
 /// What outputs are clamped to, and of codes which one stands for 0.
 ClientParameters clamp_parameters(const Family& family) {
   if (is_static(*family.lhs)) return {"const struct kai_matmul_requantize32_params* params"};
-  return {"float scalar_min", "float scalar_max"};
+  const ClientParameters limits = {"float scalar_min", "float scalar_max"};
+  return takes_table(*family.rhs) ? with(limits, {"const int32_t* lut"}) : limits;
 }
 
 std::string clamp_args(const Family& family) {
-  if (!is_static(*family.lhs)) return "  args.min = scalar_min;\n  args.max = scalar_max;\n";
+  if (!is_static(*family.lhs)) {
+    const std::string limits = "  args.min = scalar_min;\n  args.max = scalar_max;\n";
+    if (!takes_table(*family.rhs)) return limits;
+    return limits + usual_table(*family.rhs) + "  args.lookup = lut != NULL ? lut : usual;\n";
+  }
   return "  args.min = (float)params->min_value;\n"
          "  args.max = (float)params->max_value;\n"
          "  args.dst_zero_point = params->output_zero_point;\n";
@@ -157,6 +167,13 @@ ClientParameters block_parameter(const Layout& layout) {
 
 std::string row_bytes_call(const Layout& layout) {
   return layout.block != 0 ? "row_bytes(k, bl)" : "row_bytes(k)";
+}
+
+std::string usual_table(const Format& format) {
+  const auto& values = format.table->values;
+  const auto* const end = values.data() + (size_t{1} << code_bits(format));
+  return fmt::format("  static const int32_t usual[] = {{{}}};\n",
+                     fmt::join(values.data(), end, ", "));
 }
 
 std::string check_blocks(const Layout& layout) {

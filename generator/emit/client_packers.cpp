@@ -16,6 +16,7 @@ const ClientParameters rhs_shape = {"size_t nr", "size_t kr", "size_t sr"};
 struct Weights {
   bool blocks = false;   ///< whose scales and strides the caller gives
   bool nibbles = false;  ///< signed, or 8 above
+  bool table = false;    ///< codes of 2 bits, which each call may say the meaning of
   bool rows_of_n = false;
 };
 
@@ -30,6 +31,10 @@ std::string check_weights(const Weights& weights, const Layout& layout) {
         client_check(weights.blocks ? "params->rhs_zero_point == 8"
                                     : "params->rhs_zero_point == 0 || params->rhs_zero_point == 8");
   }
+  if (weights.table) {
+    text += client_check("params->rhs_zero_point == 2") + client_check("kr / sr == 4") +
+            client_check(fmt::format("k % {} == 0", layout.k_multiple));
+  }
   if (weights.blocks) {
     text += client_check("params->scale_dt == kai_dt_bf16") + client_check("nr % 4 == 0") +
             check_blocks(layout);
@@ -40,9 +45,10 @@ std::string check_weights(const Weights& weights, const Layout& layout) {
 ClientParameters weights_parameters(const ClientPacker& packer, const Weights& weights) {
   const std::string& params = packer.alias.empty() ? packer.params : packer.alias;
   const ClientParameters codes = {
-      fmt::format("const {}* rhs", weights.nibbles ? "uint8_t" : "int8_t")};
-  const ClientParameters tail = {"void* rhs_packed", "size_t extra_bytes",
-                                 fmt::format("const struct {}* params", params)};
+      fmt::format("const {}* rhs", weights.nibbles || weights.table ? "uint8_t" : "int8_t")};
+  ClientParameters tail = {"void* rhs_packed", "size_t extra_bytes",
+                           fmt::format("const struct {}* params", params)};
+  if (weights.table) tail.emplace_back("const int32_t* lut_arg");
   ClientParameters all = with({"size_t num_groups", "size_t n", "size_t k"}, rhs_shape);
   if (!weights.blocks) {
     return with(with(with(all, codes), {"const float* bias", "const float* scale"}), tail);
@@ -56,6 +62,7 @@ ClientParameters weights_parameters(const ClientPacker& packer, const Weights& w
 /// Bytes from a source's row to the next one.
 std::string weights_stride(const Weights& weights) {
   if (weights.blocks) return "rhs_stride";
+  if (weights.table) return "(k + 3) / 4";
   const std::string values = weights.rows_of_n ? "n" : "k";
   return weights.nibbles ? fmt::format("({} + 1) / 2", values) : values;
 }
@@ -84,9 +91,12 @@ ClientFunction run_rhs(const ClientPacker& packer, const Weights& weights, const
     body += "  if (params->rhs_zero_point == 8) args.flags = TW_PACK_UNSIGNED_NIBBLES;\n";
   }
   body += fmt::format("  args.packed_stride = nr * {};\n", row_bytes_call(layout));
+  if (weights.table) body += usual_table(*packer.format);
+  const std::string how = weights.table ? "lut_arg != NULL ? lut_arg : usual"
+                                        : fmt::format("kr / sr, {}", weights.rows_of_n ? 1 : 0);
   const std::string in_plain_c =
-      fmt::format("tw_kai_pack_{}{}(&args, nr, kr / sr, {});\n", packer.format->name,
-                  packer.sequential ? "_sequential" : "", weights.rows_of_n ? 1 : 0);
+      fmt::format("tw_kai_pack_{}{}(&args, nr, {});\n", packer.format->name,
+                  packer.sequential ? "_sequential" : "", how);
   body += packer_call(in_plain_c, layout, has_code);
   return {"run", "void", weights_parameters(packer, weights), body};
 }
@@ -167,7 +177,8 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
 
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {
-  const Weights weights = {layout.block != 0, bits(layout.element) == 4, packer.rows_of_n};
+  const Weights weights = {layout.block != 0, bits(layout.element) == 4,
+                           takes_table(*packer.format), packer.rows_of_n};
   const std::string stride = "nr * " + row_bytes_call(layout);
   ClientParameters tail = rhs_shape;
   std::string begin = unused_shape;

@@ -20,6 +20,8 @@ ClientParameters with(ClientParameters some, const ClientParameters& more);
 ClientParameters block_parameter(const Layout& layout);
 std::string row_bytes_call(const Layout& layout);
 std::string check_blocks(const Layout& layout);
+/// "usual": what codes stand for where a call does not say.
+std::string usual_table(const Format& format);
 /// What is the same in all runs of packers of an operand: `rows` of k values from `source` on.
 std::string pack_args(const std::string& rows, const std::string& operand,
                       const std::string& source);

@@ -19,6 +19,8 @@ struct Machine {
   std::vector<uint64_t> frame = {};
   std::vector<bool> frame_written = {};
   bool active[last_mode + 1] = {};  ///< by Mode
+  uint8_t table[4] = {};            ///< what table_load() read
+  bool has_table = false;
 
   void require(Mode mode) const;  ///< throws Fault
 };

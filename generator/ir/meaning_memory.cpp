@@ -36,6 +36,24 @@ void load_pred(const Step& s, Machine& m) {
   }
 }
 
+void load_pred_dup(const Step& s, Machine& m) {
+  constexpr size_t segment = 16;
+  uint8_t one[segment] = {};
+  for (size_t i = 0; i < segment / element(s); ++i) {
+    if (s.arg[0].at[i] == 0) continue;
+    m.memory.read(address(s, 1) + i * element(s), one + i * element(s), element(s));
+  }
+  for (size_t at = 0; at < s.to.bytes; at += segment) std::memcpy(s.to.at + at, one, segment);
+}
+
+void table_load(const Step& s, Machine& m) {
+  uint8_t values[16];
+  m.require(Mode::nibble_table);
+  m.memory.read(address(s, 0), values, sizeof values);
+  for (size_t i = 0; i < 4; ++i) m.table[i] = values[4 * i];
+  m.has_table = true;
+}
+
 void store(const Step& s, Machine& m) {
   m.memory.write(address(s, 0), s.arg[1].at, s.arg[1].bytes);
 }

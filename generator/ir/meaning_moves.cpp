@@ -61,6 +61,16 @@ void nibbles(const Step& s, uint8_t* to) {
   }
 }
 
+void table_values(const Step& s, Machine& m) {
+  if (!m.has_table) throw Fault("no table was loaded");
+  uint8_t to[longest_vector];
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const size_t code = static_cast<size_t>(s.imm) * s.to.bytes + i;
+    to[i] = m.table[s.arg[0].at[code / 4] >> (code % 4 * 2) & 3];
+  }
+  std::memcpy(s.to.at, to, s.to.bytes);
+}
+
 /// Of a table of 16: what ISAs make of other numbers differs.
 size_t below_16(uint8_t number) {
   if (number < 16) return number;

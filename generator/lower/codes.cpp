@@ -45,8 +45,16 @@ void Decoder::prepare(const Tile1& t) {
   if (top_bits_ != 0) top_mask_ = splat32(t.b, 0x01010101U * top, "top_mask", Role::mask);
 }
 
-/// Put together from constants: so a kernel needs no memory but its operands.
+/// Put together from constants: so a kernel needs no memory but its operands. Given ones are i32,
+/// of whose bytes every fourth is one.
 void Decoder::prepare_table(const Tile1& t) {
+  if (table_->given) {
+    const Value lookup = t.b.arg(ArgField::lookup);
+    const Value words = t.b.op(OpCode::load, {lookup}, {}, "values", Role::mask);
+    const Value fourths = splat32(t.b, 0x0c080400U, "fourths", Role::mask);
+    values_ = {t.b.op(OpCode::look_up, {words, fourths}, {}, "values", Role::mask)};
+    return;
+  }
   for (size_t i = 0; i < 16; i += 4) {
     uint32_t four = 0;
     for (size_t j = 0; j < 4; ++j) {
@@ -180,14 +188,16 @@ void TableDecoder::prepare(const Tile1& t) {
   if (flips_) flip_ = splat32(t.b, 0x88888888U, "flip", Role::mask);
 }
 
-std::array<Value, 2> TableDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
+Value TableDecoder::operand(const Tile1& t, Value raw, int64_t i, int64_t vector) const {
+  return t.b.op(count_ == 2 ? OpCode::nibbles : OpCode::table_values, {raw}, {.imm = i},
+                fmt::format("b_{}", vector), Role::operand);
+}
+
+std::vector<Value> TableDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
   if (flips_) raw = t.b.op(OpCode::xor_, {raw, flip_}, {}, "signed", Role::operand);
-  std::array<Value, 2> both{};
-  for (int64_t i = 0; i < 2; ++i) {
-    both[static_cast<size_t>(i)] =
-        t.b.op(OpCode::nibbles, {raw}, {.imm = i}, fmt::format("b_{}", vector + i), Role::operand);
-  }
-  return both;
+  std::vector<Value> all;
+  for (int64_t i = 0; i < count_; ++i) all.push_back(operand(t, raw, i, vector + i));
+  return all;
 }
 
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,

@@ -1,9 +1,10 @@
 // Technique `dot` with sums in accumulator tiles, for one row of the output: four rows of a tile
 // take the products of four vectors of columns, each with one lane of the activations. The columns
-// are packed as for outer products (outer.cpp).
+// are packed as for outer products (outer.cpp). Rows may be their user's own, which end with k.
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 
 #include "lower/output.h"
 
@@ -16,9 +17,7 @@ constexpr int64_t lane_k = 4;         ///< values of k in a lane of activations
 class GroupDot : public Accumulation {
  public:
   explicit GroupDot(const Variant& v)
-      : groups_(ratio(v.tile.n, v.isa->vector_bytes)),
-        columns_(v.rhs.order.pair == NibblePair::none ? 1 : 2),
-        decoder_(v) {}
+      : groups_(ratio(v.tile.n, v.isa->vector_bytes)), columns_(byte_codes(v.rhs)), decoder_(v) {}
 
   [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
 
@@ -40,27 +39,42 @@ class GroupDot : public Accumulation {
     const int64_t k = g * group();
     const Value a =
         load_segment(t, {lhs.front(), code_offset(*t.lhs.layout, 0, k)}, "a", Role::operand);
-    for (int64_t i = 0; i < groups_; ++i) {
-      std::vector<Raw> raw;
-      for (int64_t j = 0; j < group_vectors / columns_; ++j) {
-        raw.push_back(load(t, rhs, group_vectors / columns_ * i + j, k));
-      }
-      for (int64_t lane = 0; lane < segment_lanes; ++lane) {
-        multiply(t, raw, a, lane, tiles[static_cast<size_t>(i)]);
-      }
-    }
+    multiply_lanes(t, rhs, a, k, segment_lanes, tiles);
+  }
+
+  /// A lane's values of k, of which `left` exist.
+  void step_end(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                Value left, std::vector<Value>& tiles) {
+    const Value exist = t.b.op(OpCode::pred_first, {left}, {.bits = 8}, "exist", Role::other);
+    const Value a =
+        t.b.op(OpCode::load_pred_dup, {exist, lhs.front()}, {.bits = 8}, "a", Role::operand);
+    multiply_lanes(t, rhs, a, 0, 1, tiles);
   }
 
  private:
   /// A vector of packed codes, for one lane of activations after the other.
   using Raw = std::array<Value, segment_lanes>;
 
-  [[nodiscard]] Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                         int64_t k) const {
+  /// The first lanes of a segment.
+  void multiply_lanes(const Tile1& t, const std::vector<Value>& rhs, Value a, int64_t k,
+                      int64_t lanes, std::vector<Value>& tiles) const {
+    for (int64_t i = 0; i < groups_; ++i) {
+      std::vector<Raw> raw;
+      for (int64_t j = 0; j < group_vectors / columns_; ++j) {
+        raw.push_back(load(t, rhs, group_vectors / columns_ * i + j, k, lanes));
+      }
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        multiply(t, raw, a, lane, tiles[static_cast<size_t>(i)]);
+      }
+    }
+  }
+
+  [[nodiscard]] Raw load(const Tile1& t, const std::vector<Value>& rhs, int64_t vector, int64_t k,
+                         int64_t lanes) const {
     const int64_t all = group_vectors / columns_ * groups_;
     const int64_t in_panel = all / static_cast<int64_t>(rhs.size());
     Raw raw{};
-    for (int64_t lane = 0; lane < segment_lanes; ++lane) {
+    for (int64_t lane = 0; lane < lanes; ++lane) {
       raw[static_cast<size_t>(lane)] = load_codes(t, rhs, vector, k + lane * lane_k, in_panel);
     }
     return raw;
@@ -189,6 +203,41 @@ class GroupOutputs {
   std::vector<Value> rows_;
 };
 
+/// Of a row that is not packed: whole iterations, whole segments, then a lane at a time.
+std::vector<Value> multiply_row(const Tile1& t, GroupDot& how) {
+  const Value k = t.b.arg(ArgField::k);
+  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), how.start(t, {})};
+  const auto whole = [&](Value of, int64_t depth, bool hot) {
+    const int shift = std::countr_zero(static_cast<uint64_t>(depth));
+    const Value count = t.b.op(OpCode::ishr, {of}, {.imm = shift}, "k_steps");
+    state = k_loop(t, {count, depth, depth / how.group(), hot}, state,
+                   [&](const auto& lhs, const auto& rhs, std::vector<Value> tiles, int64_t g) {
+                     how.step(t, lhs, rhs, g, tiles);
+                     return tiles;
+                   });
+  };
+  const auto rest = [&](int64_t of) {
+    return t.b.op(OpCode::iand_imm, {k}, {.imm = of - 1}, "k_rest");
+  };
+  const int64_t unroll = t.v.knobs.unroll_k;
+  whole(k, unroll, true);
+  if (unroll > how.group()) whole(rest(unroll), how.group(), false);
+  const Value left = rest(how.group());
+  const Value lanes = t.b.op(OpCode::ishr, {t.b.add(left, lane_k - 1)}, {.imm = 2}, "lanes");
+  state.carried.push_back(left);
+  state = k_loop(t, {lanes, lane_k, 1, false}, state,
+                 [&](const auto& lhs, const auto& rhs, std::vector<Value> carried, int64_t) {
+                   const Value now = carried.back();
+                   carried.pop_back();
+                   how.step_end(t, lhs, rhs, now, carried);
+                   const Value read = t.b.constant(lane_k);
+                   carried.push_back(t.b.op(OpCode::isub_sat, {now, read}, {}, "left"));
+                   return carried;
+                 });
+  state.carried.pop_back();
+  return state.carried;
+}
+
 }  // namespace
 
 // ISAs that add to four rows of tiles read four, too.
@@ -205,7 +254,8 @@ std::unique_ptr<Multiplier> make_group_sums(const Variant& v) {
 
 void lower_channel_groups(const Tile1& t) {
   GroupDot how(t.v);
-  const std::vector<Value> tiles = multiply_all(t, how, {});
+  const std::vector<Value> tiles =
+      is_unpacked(t.v.lhs) ? multiply_row(t, how) : multiply_all(t, how, {});
   GroupOutputs(t, tiles).write();
 }
 

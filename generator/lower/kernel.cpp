@@ -33,6 +33,12 @@ void check_groups(const Variant& v) {
         "tile m {} of lhs panels of {} does not fit dot in accumulator tiles on {}: 1 of 1 does",
         to_string(v.tile.m), to_string(v.lhs.panel), v.isa->name));
   }
+  constexpr int segment_k = 16;
+  if (v.knobs.unroll_k < segment_k) {
+    throw std::invalid_argument(
+        fmt::format("unroll_k {} does not fill a segment of activations: multiples of {} do",
+                    v.knobs.unroll_k, segment_k));
+  }
   const int tiles = v.isa->file_of(Kind::tile)->count();
   if (ratio(v.tile.n, v.isa->vector_bytes) > tiles) {
     throw std::invalid_argument(fmt::format(
@@ -198,6 +204,9 @@ class KernelWriter {
   Program write() {
     const Value n = b_.arg(ArgField::n);
     const Value first_column = b_.op(OpCode::constant, {}, {.imm = 0}, "column_bytes");
+    if (takes_table(*v_.family.rhs) && b_.isa().has(OpCode::table_load)) {
+      b_.op(OpCode::table_load, {b_.arg(ArgField::lookup)});
+    }
     choose_prefetch_step();
     std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));

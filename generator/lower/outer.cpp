@@ -11,11 +11,6 @@
 namespace tw {
 namespace {
 
-/// Operands of the even and of the odd vector of columns.
-struct Operands {
-  Value even = no_value, odd = no_value;
-};
-
 class Outer : public TileMultiplier {
  public:
   explicit Outer(const Variant& v)
@@ -54,11 +49,13 @@ class Outer : public TileMultiplier {
     }
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
-    for (int64_t j = 0; j < vectors_; j += 2) {
-      const Operands columns = load_columns(t, rhs, j, k);
+    for (int64_t j = 0; j < vectors_; j += together()) {
+      const std::vector<Value> columns = load_columns(t, rhs, j, k);
       for (int64_t i = 0; i < blocks_; ++i) {
-        multiply(t, a[static_cast<size_t>(i)], columns.even, i, j, tiles);
-        multiply(t, a[static_cast<size_t>(i)], columns.odd, i, j + 1, tiles);
+        for (int64_t of = 0; of < together(); ++of) {
+          multiply(t, a[static_cast<size_t>(i)], columns[static_cast<size_t>(of)], i, j + of,
+                   tiles);
+        }
       }
     }
   }
@@ -68,9 +65,10 @@ class Outer : public TileMultiplier {
     if (operands() > 1) return multiply_depths(t, lhs, rhs, g, {vector, vector + 1}, tiles);
     const int64_t k = g * group();
     const std::vector<Value> a = load_rows(t, lhs, k);
-    const Value b = pair_ == NibblePair::none ? load_vector(t, rhs, vector, k)
-                    : vector % 2 == 0         ? load_columns(t, rhs, vector, k).even
-                                              : load_columns(t, rhs, vector - 1, k).odd;
+    const int64_t of = vector % together();
+    const Value b = pair_ == NibblePair::none
+                        ? load_vector(t, rhs, vector, k)
+                        : load_columns(t, rhs, vector - of, k)[static_cast<size_t>(of)];
     for (int64_t i = 0; i < blocks_; ++i) {
       multiply(t, a[static_cast<size_t>(i)], b, i, vector, tiles);
     }
@@ -95,6 +93,11 @@ class Outer : public TileMultiplier {
   /// Of a byte, for one column: so many values of k.
   [[nodiscard]] int64_t operands() const {
     return pair_ == NibblePair::depth ? decoder_.operands() : 1;
+  }
+
+  /// Vectors of columns that are loaded together: those whose codes share bytes.
+  [[nodiscard]] int64_t together() const {
+    return pair_ == NibblePair::next ? table_decoder_.count() : 2;
   }
 
   /// Vectors of columns from `begin` on.
@@ -140,24 +143,17 @@ class Outer : public TileMultiplier {
                   Role::operand);
   }
 
-  /// Of an even vector of columns and the next.
-  [[nodiscard]] Operands load_columns(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
-                                      int64_t k) const {
-    Operands columns;
+  /// Operands of a vector of columns and of those that are loaded with it.
+  [[nodiscard]] std::vector<Value> load_columns(const Tile1& t, const std::vector<Value>& rhs,
+                                                int64_t vector, int64_t k) const {
     if (pair_ == NibblePair::none) {
-      columns.even = load_vector(t, rhs, vector, k);
-      columns.odd = load_vector(t, rhs, vector + 1, k);
-      return columns;
+      const Value even = load_vector(t, rhs, vector, k);
+      return {even, load_vector(t, rhs, vector + 1, k)};
     }
-    const Value raw = load_codes(t, rhs, vector / 2, k, vectors_ / 2);
-    if (is_raw()) {
-      columns.even = raw;
-      columns.odd =
-          t.b.op(OpCode::and_, {raw, mask_}, {}, fmt::format("lo_{}", vector), Role::operand);
-      return columns;
-    }
-    const auto [even, odd] = table_decoder_(t, raw, vector);
-    return {even, odd};
+    const Value raw = load_codes(t, rhs, vector / together(), k, vectors_ / together());
+    if (!is_raw()) return table_decoder_(t, raw, vector);
+    const std::string name = fmt::format("lo_{}", vector);
+    return {raw, t.b.op(OpCode::and_, {raw, mask_}, {}, name, Role::operand)};
   }
 
   void multiply(const Tile1& t, Value a, Value b, int64_t block, int64_t vector,

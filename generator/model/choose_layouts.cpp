@@ -261,7 +261,9 @@ const OperandContract& kleidiai_contract(const Format& lhs, const Format& rhs, T
                     "makes vectors of a row's scale",
                     lhs.name, isa.name));
   }
-  if (is_static(lhs) && technique != Technique::outer) {
+  const bool ends_with_k =
+      isa.has(OpCode::tile_dot4_s8s8_lane) && isa.has(OpCode::load_pred_dup, 8);
+  if (is_static(lhs) && technique != Technique::outer && !ends_with_k) {
     throw NoInstruction(
         fmt::format("layout kleidiai is not possible for {} with technique {}: its rows end with "
                     "k, within what that reads at once; outer is possible",
@@ -396,8 +398,9 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
       contract.pair == NibblePair::next || (in_tiles && contract.pair == NibblePair::none);
   if (!own && (!as_ours || !lhs.quantized_on_the_fly)) {
     LayoutPair layouts = kleidiai_layouts(lhs, rhs, panels, block);
-    // Pairs of k are the weights' only: rows are as their user keeps them.
-    if (contract.contraction == Contraction::fma_pairs) {
+    // Groups of k are the weights' only: rows are as their user keeps them.
+    const Contraction how = contract.contraction;
+    if (how == Contraction::fma_pairs || how == Contraction::dot_groups) {
       layouts.lhs.order.kr = layouts.lhs.k_multiple = 1;
     }
     // Of panels as wide as vectors what stands where there is nothing is ours.

@@ -13,11 +13,11 @@
 namespace tw {
 
 struct ClientMatmul {
-  std::string name;  ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
-  std::string
-      family;  ///< as that library calls it, which the struct of pointers is named after ...
-  std::string folder;  ///< ... and where it has the header
-  Length m_step = 1;   ///< callers begin at multiples of these
+  std::string name;      ///< "matmul_clamp_f32_qai8dxp4x8_qsi4cxp8x8_8x8x32_neon_i8mm"
+  std::string family;    ///< as that library calls it, which types of functions are named after ...
+  std::string pointers;  ///< ... the struct of pointers to them ...
+  std::string folder;    ///< ... and where it has the header
+  Length m_step = 1;     ///< callers begin at multiples of these
   Length n_step = 1;
   int64_t sr = 1;
   int64_t kr = 1;          ///< what callers are told

@@ -61,6 +61,9 @@ static const CodeTable iq4{
 static const CodeTable e2m1{
     "e2m1", {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}, 0.5F};
 
+/// Of 2 bits: the caller's.
+static const CodeTable given{"given", {-2, -1, 0, 1}, 1, true};
+
 const std::vector<Format>& formats() {
   static const std::vector<Format> table = {
       // name, element, scales, zero point, quantized on the fly, block, minimums, super-block,
@@ -69,6 +72,7 @@ const std::vector<Format>& formats() {
       {"qai8", ElementType::i8, Granularity::tensor, true, false, 0},
       {"qsi8d32", ElementType::i8, Granularity::block, false, true, 32},
       {"qsi2cx", ElementType::i2, Granularity::channel, true, false, 0},
+      {"qsu2cx", ElementType::i2, Granularity::channel, false, false, 0, false, 0, 0, &given},
       {"qsi4cx", ElementType::i4, Granularity::channel, false, false, 0},
       {"qsi8cx", ElementType::i8, Granularity::channel, false, false, 0},
       {"qsi4c32", ElementType::i4, Granularity::block, false, false, 32},
@@ -92,6 +96,10 @@ const std::vector<Format>& formats() {
       {"bf16", ElementType::bf16, Granularity::none, false, false, 0},
   };
   return table;
+}
+
+bool takes_table(const Format& format) {
+  return format.table != nullptr && format.table->given;
 }
 
 int code_bits(const Format& format) {

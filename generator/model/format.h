@@ -18,11 +18,12 @@ int bits(ElementType type);
 /// Which values share a scale.
 enum class Granularity { none, tensor, row, channel, block };
 
-/// What codes of 4 bits stand for, where not for themselves.
+/// What codes of 4 bits, or 2, stand for, where not for themselves.
 struct CodeTable {
   std::string_view name;  ///< "iq4"
   std::array<int8_t, 16> values;
-  float unit;  ///< that the values are numbers of, a power of two
+  float unit;          ///< that the values are numbers of, a power of two
+  bool given = false;  ///< each call brings its own (ArgField::lookup), and `values` are an example
 };
 /// Added to a table's values it makes them unsigned bytes: a power of two.
 int unsigned_offset(const CodeTable& table);
@@ -45,6 +46,8 @@ struct Format {
   ElementType scale_type = ElementType::f16;  ///< of blocks, unless a spec says another
 };
 
+/// Whether kernels for such weights are told what codes stand for.
+bool takes_table(const Format& format);
 int code_bits(const Format& format);
 /// Whether columns have the sum over blocks of scale * (sum of the block's codes) beside them.
 bool keeps_block_sums(const Format& format);

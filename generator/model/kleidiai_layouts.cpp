@@ -59,6 +59,7 @@ bool kleidiai_packs(const Format& lhs, const Format& rhs) {
   const bool in_blocks = lhs.scales == Granularity::block;
   const bool symmetric = (!rhs.has_zero_point || in_blocks) && !rhs.has_minimums;
   const bool alone = rhs.top_bits == 0 && rhs.super_block == 0 && rhs.table == nullptr;
+  if (takes_table(rhs)) return lhs.quantized_on_the_fly && lhs.scales != Granularity::block;
   const bool nibbles = rhs.element == ElementType::i4;
   const bool blocks = rhs.scales == Granularity::block;
   const bool bytes = rhs.element == ElementType::i8 && !blocks;
@@ -83,6 +84,12 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
     right.order = {panels.kr, NibblePair::depth, false, false, kleidiai_distance};
   }
   right.edge = Edge::last;
+  // Four codes of a column in a byte, as many values of k apart as stay together.
+  if (takes_table(rhs)) {
+    right.table = rhs.table;
+    right.order = {panels.kr, NibblePair::depth, true, true, panels.kr};
+    right.edge = Edge::zeros;
+  }
   right.block = block;
   right.fields = kleidiai_fields(lhs, rhs);
   return {kleidiai_lhs(lhs, panels, block), right};

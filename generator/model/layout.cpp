@@ -143,8 +143,7 @@ std::string bias_suffix(const Layout& layout) {
 }
 
 bool is_unpacked(const Layout& layout) {
-  return layout.side == Side::lhs && is_float(layout.element) && layout.panel == Length{1} &&
-         layout.k_multiple == 1;
+  return layout.side == Side::lhs && layout.panel == Length{1} && layout.k_multiple == 1;
 }
 
 uint64_t id(const Layout& layout) {

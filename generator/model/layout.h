@@ -111,7 +111,7 @@ struct Layout {
 std::string canonical(const Layout& layout);
 /// "_bias_f16": of floats whose biases are of another type than is usual; else empty.
 std::string bias_suffix(const Layout& layout);
-/// An lhs of floats in panels of one row: kernels read it as its user keeps it, nothing packs it.
+/// An lhs in panels of one row, not padded: kernels read it as its user keeps it, nothing packs it.
 bool is_unpacked(const Layout& layout);
 /// 64-bit FNV-1a of canonical(). Complete only together with the vector length it was packed at.
 uint64_t id(const Layout& layout);

@@ -19,10 +19,11 @@ constexpr ElementType bf16 = ElementType::bf16;
 constexpr ElementType f32 = ElementType::f32;
 constexpr Extent one{1};
 constexpr Extent two{2};
-constexpr Extent lanes{0, 1, 4};      ///< one row or column in each lane of 32 bits
-constexpr Extent halves{0, 1, 2};     ///< one in each of 16 bits
-constexpr Extent two_lanes{0, 2, 4};  ///< the same of two vectors
-constexpr Extent raw{0, 2, 0};        ///< what is left of two vectors at depth kr
+constexpr Extent lanes{0, 1, 4};       ///< one row or column in each lane of 32 bits
+constexpr Extent halves{0, 1, 2};      ///< one in each of 16 bits
+constexpr Extent two_lanes{0, 2, 4};   ///< the same of two vectors
+constexpr Extent four_lanes{0, 4, 4};  ///< of four
+constexpr Extent raw{0, 2, 0};         ///< what is left of two vectors at depth kr
 constexpr Extent tile_rows{0, 0, 1, Extent::Tile::rows};
 constexpr Extent tile_columns{0, 0, 1, Extent::Tile::columns};
 
@@ -47,6 +48,15 @@ static const std::vector<OperandContract>& contracts() {
        depth, true, true, i8, Contraction::dot_depth},
       {mmla, own, i2, true, {{OpCode::mmla_s8s8}, {OpCode::dup, 32}}, {8}, two, lanes,
        depth, true, true, i8, Contraction::mmla},
+
+      // KleidiAI's, whose codes stand for values that each call brings.
+      {outer, kleidiai, i2, true, {{OpCode::outer_s8s8}, {OpCode::table_values}}, {4}, tile_rows, four_lanes,
+       next, true, true, i8, Contraction::outer},
+      {dot, kleidiai, i2, false, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::table_values}}, {4}, one, four_lanes,
+       next, true, true, i8, Contraction::dot_groups},
+      {dot, kleidiai, i2, true,
+       {{OpCode::dot4_s8s8}, {OpCode::dot4_s8s8_lane}, {OpCode::look_up}}, {4}, one, lanes,
+       depth, true, true, i8, Contraction::dot_depth},
 
       // Weights of 4 bits. The operands of outer products, for a row of the output by itself:
       {dot, own, i4, false, {{OpCode::tile_dot4_s8s8_lane}, {OpCode::nibbles}}, {4}, one, two_lanes,
@@ -208,7 +218,7 @@ Length Extent::of(const Isa& isa, int kr) const {
 }
 
 int start_factor(const OperandContract& contract, const Format& rhs, int kr) {
-  if (!contract.low_unsigned) return 0;
+  if (!contract.low_unsigned || takes_table(rhs)) return 0;
   if (rhs.table != nullptr) return holds_unsigned(contract) ? -unsigned_offset(*rhs.table) : 0;
   const bool two_lanes = contract.code() == OpCode::dot4_s8s8 && kr == 8;
   const int offset = middle_code(rhs);
@@ -250,7 +260,8 @@ static bool fits(const OperandContract& contract, const Format& lhs, const Forma
       is_float(lhs) ? contract.lhs_kept == lhs.element : !is_float(contract.lhs_kept);
   const bool holds_tops = contract.pair == depth && contract.low_unsigned;
   const auto looks_up = [](const Need& need) {
-    return need.code == OpCode::look_up || need.code == OpCode::look_up_lanes;
+    return need.code == OpCode::look_up || need.code == OpCode::look_up_lanes ||
+           need.code == OpCode::table_values;
   };
   const bool has_table = std::any_of(contract.needs.begin(), contract.needs.end(), looks_up);
   return fits_lhs && contract.weights == rhs.element && half_sums == (sums == f16) &&

@@ -9,6 +9,11 @@ OP(load_lane, "v n -> v", "bio", load_lane, .memory = MemoryUse::reads,
    .immediate = {"the lane", Last::lane})
 /* active lanes of b bits; the others are 0, not touched */
 OP(load_pred, "p n -> v", "bo", load_pred, .memory = MemoryUse::reads)
+/* the same of the first 128 bits, in every segment */
+OP(load_pred_dup, "p n -> v", "bo", load_pred_dup, .whole = Whole::segment,
+   .memory = MemoryUse::reads)
+/* the low bytes of four i32: the table of table_values, in the place of that of `nibbles` */
+OP(table_load, "n", "", table_load, .memory = MemoryUse::reads)
 OP(store, "n v", "o", store, .memory = MemoryUse::writes)
 /* store, not to be kept in caches; aligned to its length */
 OP(store_stream, "n v", "o", store_stream, .memory = MemoryUse::writes)

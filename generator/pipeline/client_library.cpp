@@ -131,8 +131,8 @@ class ClientMaker {
     add_source(matmul.name, about,
                print_client_source(matmul, functions, codes, guard_of(*matmul.kernels.front())),
                codes);
-    entries_.push_back({client_header(matmul), matmul.name, matmul.family, client_interface(matmul),
-                        client_list_name(matmul), "", functions, codes});
+    entries_.push_back({client_header(matmul), matmul.name, matmul.pointers,
+                        client_interface(matmul), client_list_name(matmul), "", functions, codes});
   }
 
   void add_packer(const ClientPacker& packer) {

@@ -43,7 +43,8 @@ void add_plain(const Program& program, const Op& op, Effects& effects) {
     access.base = op.args[pointer_argument(op.code)];
     access.is_scratch = is_scratch(program, access.base);
   }
-  const Value vector = writes ? op.args.back() : op.results.front();
+  const Value read = op.results.empty() ? no_value : op.results.front();
+  const Value vector = writes ? op.args.back() : read;
   access.size = access_size(program, op.code, op.bits, vector);
   effects.accesses.push_back(access);
 }
@@ -68,8 +69,9 @@ void add_node(const Program& program, const Op& op, const MeansNode& node, Effec
   effects.accesses.push_back(access);
 }
 
+/// Or the table that others look codes up in.
 bool changes_mode(OpCode code) {
-  return code == OpCode::mode_enter || code == OpCode::mode_leave;
+  return code == OpCode::mode_enter || code == OpCode::mode_leave || code == OpCode::table_load;
 }
 
 bool overlap(const Access& a, const Access& b) {

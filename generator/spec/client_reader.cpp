@@ -133,7 +133,7 @@ bool read_flag(const YamlNode& node, const char* key, const char* value) {
 
 void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
                   ClientNames& names) {
-  node.expect_keys({"family", "theirs", "folder", "k", "kr", "sr", "kernels"});
+  node.expect_keys({"family", "theirs", "struct", "folder", "k", "kr", "sr", "kernels"});
   const Variants family = of_family(node.at("family"), variants);
   const auto text = [&](const char* key, const std::string& otherwise) {
     const YamlNode* const given = node.find(key);
@@ -141,6 +141,7 @@ void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::
   };
   ClientMatmul matmul;
   matmul.family = text("theirs", node.at("family").text());
+  matmul.pointers = text("struct", matmul.family);
   matmul.folder = text("folder", matmul.family);
   matmul.in_chunks = read_flag(node, "k", "chunks");
   matmul.sr = node.at("sr").positive();

@@ -65,9 +65,11 @@ Family read_family(const YamlNode& root) {
   if (attention) family.operation = Operation::attention;
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
-  attention ? rhs.expect_keys({"format"}) : rhs.expect_keys({"format", "from"});
   family.lhs = read_format(lhs.at("format"));
   family.rhs = read_format(rhs.at("format"));
+  // Sums of codes are of values that no generated packer is told.
+  const bool packs_weights = !attention && !takes_table(*family.rhs);
+  packs_weights ? rhs.expect_keys({"format", "from"}) : rhs.expect_keys({"format"});
   const bool alone = depthwise || attention || is_static(*family.lhs);
   alone ? lhs.expect_keys({"format"}) : lhs.expect_keys({"format", "from"});
   const bool as_they_are = !family.lhs->quantized_on_the_fly && lhs.find("from") == nullptr;
@@ -75,7 +77,7 @@ Family read_family(const YamlNode& root) {
     family.lhs_from =
         as_they_are ? std::vector{family.lhs->element} : read_activations(lhs.at("from"), family);
   }
-  if (!attention) family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
+  if (packs_weights) family.rhs_from = read_weights(rhs.at("from"), source_names(*family.rhs));
   family.dst = read_output(root.at("dst"));
   if (const YamlNode* node = root.find("accumulate")) family.accumulate = node->boolean();
   if (const YamlNode* node = root.find("sums")) read_sums_of(*node, family);

@@ -23,7 +23,8 @@ std::vector<KnownFamily> known_families() {
   std::vector<KnownFamily> all;
   for (const Format& lhs : formats()) {
     for (const Format& rhs : formats()) {
-      if (!can_multiply(lhs, rhs) || is_static(lhs)) continue;  // outputs are f32
+      if (!can_multiply(lhs, rhs) || is_static(lhs) || takes_table(rhs))
+        continue;  // outputs are f32
       Family family;
       family.lhs = &lhs;
       family.rhs = &rhs;

@@ -103,6 +103,11 @@ static bool usable(const tw_kernel* kernel, const tw_matmul* matmul, const tw_de
   return wanted(kernel, matmul) && is_exact(kernel, matmul) && tw_runnable_kernel(kernel, device);
 }
 
+static bool is_given(const tw_kernel* kernel) {
+  const tw_axes* axes = kernel->rhs->axes;
+  return axes != NULL && axes->codes != NULL && axes->codes->given != 0;
+}
+
 /* Why no kernel is left: walks the conditions from the weakest to the strongest. */
 static tw_status nothing_runs(const tw_registry* registry, const tw_device* device,
                               const tw_matmul* matmul) {
@@ -136,6 +141,13 @@ static tw_status nothing_runs(const tw_registry* registry, const tw_device* devi
                    "kernel; legal: %s",
                    (unsigned long long)matmul->rhs_layout,
                    named == NULL ? layouts.text : "that kernel's own");
+  }
+  if (is_given(blocked)) {
+    return tw_fail(
+        TW_UNSUPPORTED,
+        "tw_plan_create: kernels of %s are told what codes stand for by each call, which "
+        "no plan can",
+        matmul->family);
   }
   if (named != NULL && named->run == NULL) {
     return tw_fail(TW_UNSUPPORTED,
@@ -190,6 +202,7 @@ static bool make_choice(const tw_plan* plan, const tw_kernel* kernel, tw_choice*
   *choice = (tw_choice){.kernel = kernel, .adding = tw_adding_kernel(plan, kernel)};
   choice->tile_m = tw_tile_rows(kernel, &plan->device);
   choice->tile_n = tw_tile_columns(kernel, &plan->device);
+  if (is_given(kernel)) return false;
   if (choice->tile_m < 1 || choice->tile_m > TW_MAX_TILE_M || choice->tile_n < 1) return false;
   choice->tile_cycles = tile_cycles(choice, plan);
   choice->lhs_panel = tw_panel_rows(kernel->lhs, &plan->device);

@@ -163,6 +163,12 @@ std::vector<Ground> grounds(const Isa& isa) {
         &isa, technique, "qsi8d32", "qai4c32", LayoutStyle::kleidiai, ElementType::f32};
     if (possible(offsets)) all.push_back(offsets);
   }
+  const Ground row{&isa, Technique::dot, "qai8", "qsi8cx", LayoutStyle::kleidiai};
+  if (possible(row)) all.push_back(row);
+  for (const Technique technique : {Technique::dot, Technique::outer}) {
+    const Ground table{&isa, technique, "qai8dx", "qsu2cx", LayoutStyle::kleidiai};
+    if (possible(table)) all.push_back(table);
+  }
   return all;
 }
 

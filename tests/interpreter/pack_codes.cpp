@@ -26,8 +26,10 @@ std::vector<uint8_t> pack(const Layout& layout, const Codes& codes, VectorLength
     in = {codes.m, codes.k, codes.lhs, codes.zero_points, codes.lhs_scales, {}};
   }
   if (const CodeValues* table = values_of(layout)) {
+    in.values = in.codes;
+    const int count = 1 << bits(layout.element);
     for (size_t i = 0; i < in.codes.size(); ++i) {
-      in.codes[i] = static_cast<int8_t>(table->code_of(in.codes[i], i) - 8);
+      in.codes[i] = static_cast<int8_t>(table->code_of(in.values[i], i) % count - count / 2);
     }
     for (float& scale : in.scales) scale /= table->unit;
   }

@@ -33,6 +33,9 @@ bool floats(const Ground& ground) {
 
 /// Rows of the lhs as their user keeps them.
 bool unpacked(const Ground& ground) {
+  if (is_static(*find_format(ground.lhs))) {
+    return ground.technique == Technique::dot && ground.style == LayoutStyle::kleidiai;
+  }
   return floats(ground) && !is_packed(*find_format(ground.lhs), ground.sums) &&
          ground.technique != Technique::outer;
 }
@@ -165,9 +168,16 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
     variant.tile = {panels.lhs, ground.blocks() ? rhs_unit : panels.rhs};
   }
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
+  // One row of codes.
+  if (unpacked(ground) && !floats(ground)) {
+    variant.tile = {1, rhs_unit * random.of<int64_t>({2, 4, 6, 8})};
+    panels.rhs = rhs_unit;
+    variant.rhs = layouts(ground, panels)->rhs;
+  }
   // One row, whose sums are in tiles: two raw vectors each.
   if (ground.technique == Technique::dot && chosen->rhs.order.pair == NibblePair::next) {
     variant.tile = {variant.lhs.panel, rhs_unit * random.of<int64_t>({2, 4, 4, 6, 8, 8})};
+    if (takes_table(weights)) variant.tile.n = panels.rhs;
   }
   variant.knobs.unroll_k =
       ground.blocks() ? std::min(variant.rhs.block, random.of({32, 64})) : random.of({32, 64, 128});
@@ -195,7 +205,10 @@ Codes random_codes(const Variant& variant, VectorLength vl, Random& random) {
   codes.row_blocks = variant.family.lhs->scales == Granularity::block;
   codes.offsets = field_index(variant.rhs, FieldKind::offsets) >= 0;
   codes.scales_first = codes.offsets || variant.technique == Technique::outer;
-  const auto whole = static_cast<size_t>(std::max(variant.rhs.block, variant.rhs.super_block));
+  // What given tables have no code for is nowhere: k fills whole groups.
+  const int group = takes_table(*variant.family.rhs) ? variant.rhs.k_multiple : 0;
+  const auto whole =
+      static_cast<size_t>(std::max({variant.rhs.block, variant.rhs.super_block, group}));
   if (whole != 0) codes.k = (codes.k + whole - 1) / whole * whole;
   const bool extreme = random.between(0, 7) == 0;
   // As floats: whole numbers, whose sums are exact in any order; those of f16 up to 2048.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "interpreter/pack_codes.h"
+#include "reference/code_tables.h"
 #include "reference/half_reference.h"
 
 namespace tw::test {
@@ -117,6 +118,15 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
                            ? bytes_of(folded_biases(codes))
                            : bytes_of_floats(type_of_biases(variant), codes.bias);
     set(ArgField::bias, memory.add("bias", bytes, false, options.misalign));
+  }
+  if (takes_table(*variant.family.rhs)) {
+    const CodeValues* const table = code_values(std::string(variant.rhs.table->name));
+    std::vector<uint8_t> lookup;
+    for (size_t i = 0; i < 4; ++i) {
+      // The other bytes are of no meaning.
+      lookup.insert(lookup.end(), {static_cast<uint8_t>(table->values[i]), 0x55, 0x55, 0x55});
+    }
+    set(ArgField::lookup, memory.add("lookup", lookup, false, options.misalign));
   }
   arguments.min = codes.min;
   arguments.max = codes.max;

@@ -79,6 +79,16 @@ TEST(Predicates, LoadsTouchActiveLanesOnly) {
             std::string::npos);
 }
 
+TEST(Predicates, SegmentsOfActiveLanesAreRepeated) {
+  const Bytes input = {5, 6, 7};
+  const auto write = [](Builder& b, Value from, Value to) {
+    const Value three = b.op(OpCode::pred_first, {b.constant(3)}, {.bits = 8});
+    b.op(OpCode::store, {to, b.op(OpCode::load_pred_dup, {three, from}, {.bits = 8})});
+  };
+  const Bytes got = run_written(isa_of(32), input, 32, write);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i % 16 < 3 ? input[i % 16] : 0);
+}
+
 /// A tile from two outer products of rows b and columns c, read row by row.
 void write_tile(Builder& b, Value from, Value to, Value rows, Value columns, int64_t svl) {
   Value x = b.op(OpCode::load, {from});

@@ -44,8 +44,8 @@ bool has_float_weights(const tw_layout& rhs) {
 }
 
 bool is_unpacked(const tw_layout& lhs) {
-  const bool floats = lhs.type == TW_F32 || lhs.type == TW_F16;
-  return floats && lhs.panel == 1 && lhs.panel_scalable == 0 && lhs.k_multiple == 1;
+  const bool known = lhs.type == TW_F32 || lhs.type == TW_F16 || lhs.type == TW_S8;
+  return known && lhs.panel == 1 && lhs.panel_scalable == 0 && lhs.k_multiple == 1;
 }
 
 bool has_half_sums(const tw_layout& lhs, const tw_layout& rhs) {

@@ -107,8 +107,8 @@ std::string pack(const tw_packer& packer, const Case& test, tw_pack_args args,
 }
 
 /// Rows as their user keeps them; the last one ends where the buffer does.
-void place_rows(const Case& test, const Matmul& problem, const tw_layout& layout, Packed& lhs) {
-  const std::vector<uint8_t> rows = float_rows(problem, layout);
+void place_rows(const Case& test, const Matmul& problem, const std::vector<uint8_t>& rows,
+                const tw_layout& layout, Packed& lhs) {
   const size_t row = problem.k * layout.data_bits / 8;
   lhs.stride = row + test.panel_padding;
   lhs.buffer = make_buffer("lhs", problem.m == 0 ? 0 : (problem.m - 1) * lhs.stride + row, test);
@@ -183,6 +183,37 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   args.flags =
       packer.layout->data_bits == 4 && test.unsigned_nibbles ? TW_PACK_UNSIGNED_NIBBLES : 0;
   return pack(packer, test, args, {source.get(), scales.get(), bias.get(), zeros.get()}, packed);
+}
+
+/// Weights that no generated packer fills: codes of a table that calls bring.
+void pack_given(const tw_layout& layout, const Case& test, const Matmul& problem, Packed& packed) {
+  const LayoutText text = read_layout(layout.text, vector_bytes(layout) / 16);
+  const CodeValues& table = *code_values(text.table);
+  OperandCodes in{problem.n, problem.k, problem.rhs, {}, problem.scales, problem.bias};
+  in.values = problem.rhs;
+  const int count = 1 << text.bits;
+  for (int8_t& code : in.codes) {
+    code = static_cast<int8_t>(table.code_of(code) % count - count / 2);
+  }
+  if (test.bias == Bias::argument) in.bias.assign(problem.n, 1000);
+  const std::vector<uint8_t> bytes = pack(text, in);
+  const size_t panel = panel_bytes(layout, problem.k);
+  const size_t panels = panel == 0 ? 0 : bytes.size() / panel;
+  packed.stride = panel + test.panel_padding;
+  packed.buffer = make_buffer("rhs", panels == 0 ? 0 : (panels - 1) * packed.stride + panel, test);
+  packed.buffer->fill(poison);
+  for (size_t i = 0; i < panels; ++i) {
+    std::memcpy(packed.buffer->data() + i * packed.stride, bytes.data() + i * panel, panel);
+  }
+  packed.before.assign(packed.buffer->data(), packed.buffer->data() + packed.buffer->size());
+}
+
+/// What a call brings, of whose words the low bytes are values.
+std::vector<int32_t> given_values(const std::string& table) {
+  const CodeValues& codes = *code_values(table);
+  std::vector<int32_t> values;
+  for (size_t i = 0; i < 4; ++i) values.push_back(0x5500 | static_cast<uint8_t>(codes.values[i]));
+  return values;
 }
 
 /// The type of a kernel's outputs, as its row says.
@@ -378,12 +409,13 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   if (output_type(kernel).empty()) return "its outputs are of no type that is known here";
   const tw_packer* rhs_packer = rhs_packer_of(kernel, packers, test);
   if (!is_unpacked(*kernel.lhs) && packers.lhs == nullptr) return "no packer for its lhs layout";
-  if (rhs_packer == nullptr) return "no packer for its rhs layout";
+  const LayoutText rhs_layout = read_layout(kernel.rhs->text);
+  const bool is_given = rhs_layout.table == "given";
+  if (rhs_packer == nullptr && !is_given) return "no packer for its rhs layout";
   if (panel_rows(*kernel.lhs) == 0 || panel_rows(*kernel.rhs) == 0) {
     return "its panels depend on a vector length, and this machine has no such vectors";
   }
   const LayoutText lhs_layout = read_layout(kernel.lhs->text);
-  const LayoutText rhs_layout = read_layout(kernel.rhs->text);
   Matmul problem = make_operands(test, scaling_of(kernel));
   const std::string biases = bias_type(rhs_layout);
   for (float& bias : problem.bias) bias = rounded_to(biases, bias);
@@ -405,12 +437,18 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   Packed rhs;
   std::string wrong;
   if (is_unpacked(*kernel.lhs)) {
-    place_rows(test, problem, *kernel.lhs, lhs);
+    const auto rows = codes ? std::vector<uint8_t>(codes->lhs.begin(), codes->lhs.end())
+                            : float_rows(problem, *kernel.lhs);
+    place_rows(test, problem, rows, *kernel.lhs, lhs);
   } else {
     wrong = codes ? pack_lhs(*packers.lhs, test, codes->lhs, lhs)
                   : pack_lhs(*packers.lhs, test, problem.lhs, lhs);
   }
-  if (wrong.empty()) wrong = pack_rhs(*rhs_packer, test, problem, codes, rhs);
+  if (is_given) {
+    pack_given(*kernel.rhs, test, problem, rhs);
+  } else if (wrong.empty()) {
+    wrong = pack_rhs(*rhs_packer, test, problem, codes, rhs);
+  }
   if (!wrong.empty()) return wrong;
 
   const Portion& portion = test.portion;
@@ -430,6 +468,9 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
   args.dst = dst.buffer->data() + dst.offset(portion.m0, portion.n0);
   args.dst_stride = dst.stride;
   args.bias = test.bias == Bias::argument ? bias->data() : nullptr;
+  const Buffer lookup = make_buffer(
+      "lookup", is_given ? given_values(rhs_layout.table) : std::vector<int32_t>(), test);
+  if (is_given) args.lookup = lookup->data();
   args.min = problem.min;
   args.max = problem.max;
   if (codes) {
@@ -470,6 +511,10 @@ std::string run_case(const tw_kernel& kernel, const Packers& packers, const Case
   Case test = asked;
   const tw_axes* axes = kernel.rhs->axes;
   if (axes != nullptr && axes->bias.type == TW_TYPE_NONE) test.bias = Bias::none;
+  if (axes != nullptr && axes->codes != nullptr && axes->codes->given != 0) {
+    test.k =
+        (test.k + kernel.rhs->k_multiple - 1) / kernel.rhs->k_multiple * kernel.rhs->k_multiple;
+  }
   const std::string wrong = check(kernel, packers, test, bytes);
   return wrong.empty() ? wrong : wrong + " (" + to_string(test) + ")";
 }

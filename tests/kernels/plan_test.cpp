@@ -17,6 +17,7 @@ std::vector<const tw_kernel*> rows_alone() {
     return row->dst != TW_F32 || row->accumulate != 0 || row->rhs->streaming == 0 ||
            row->tile_m != 1 || row->tile_m_scalable != 0 || row->rhs->block != 0 ||
            std::strcmp(row->technique, "fma") == 0 ||  // of rows that are not packed
+           (row->rhs->axes->codes != nullptr && row->rhs->axes->codes->given != 0) ||
            std::strcmp(row->isa, "sme") == 0;  // whose vectors take a row no faster than its tiles
   });
   return rows;
@@ -42,6 +43,20 @@ TEST_P(StreamingPlan, TakesItForOneRowOnly) {
     ASSERT_EQ(count, 1U) << m << " rows";
     EXPECT_EQ(segments[0].kernel == GetParam(), m == 1) << m << ": " << segments[0].kernel->name;
   }
+  tw_plan_destroy(plan);
+}
+
+// No plan says what codes stand for.
+TEST(GivenTables, PlansTakeNone) {
+  auto device = tilewright::sized<tw_device>();
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "matmul_clamp_f32_qai8dxp_qsu2cxp";
+  matmul.n = matmul.k = 64;
+  tw_plan* plan = nullptr;
+  EXPECT_EQ(tw_plan_create(&device, &matmul, &plan), TW_UNSUPPORTED);
+  EXPECT_NE(std::strstr(tw_error_message(), "told what codes stand for by each call"), nullptr)
+      << tw_error_message();
   tw_plan_destroy(plan);
 }
 

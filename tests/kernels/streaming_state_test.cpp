@@ -61,6 +61,7 @@ class StreamingKernel : public testing::TestWithParam<const tw_kernel*> {
     args.block = block;
     args.lhs = zeros.data();
     args.rhs = zeros.data();
+    args.lookup = zeros.data();
     args.dst = outputs.data();
     args.dst_stride = 64;
     tw_test_streaming_call(reinterpret_cast<Function>(GetParam()->run), &args, &state);

@@ -66,8 +66,11 @@ Restated restated(const Layout& layout, int64_t row, int64_t k, VectorLength vl)
           low ? 0 : 4, (low ? order.low_unsigned : order.high_unsigned) ? 8 : 0};
     }
     case NibblePair::next:
-      return {((k / kr * panel + row) * kr + k % kr) / 2, k % 2 == 0 ? 0 : 4,
-              (k % 2 == 0 ? order.low_unsigned : order.high_unsigned) ? 8 : 0};
+      return {((k / kr * panel + row) * kr + k % kr) / byte_codes(layout),
+              static_cast<int>(k % byte_codes(layout)) * bits(layout.element),
+              (k % 2 == 0 ? order.low_unsigned : order.high_unsigned)
+                  ? 1 << (bits(layout.element) - 1)
+                  : 0};
   }
   return {};
 }

@@ -115,9 +115,9 @@ inline LayoutText read_layout(const std::string& text, size_t vl = 1) {
   std::string word;
   auto number = [&](size_t from) { return static_cast<size_t>(std::atoi(word.c_str() + from)); };
   while (words >> word) {
-    if (word.rfind("i4=", 0) == 0) {
+    if (word.rfind("i4=", 0) == 0 || word.rfind("i2=", 0) == 0) {
       layout.table = word.substr(3);
-      word = "i4";
+      word = word.substr(0, 2);
     }
     if (word == "lhs" || word == "rhs") {
       layout.lhs = word == "lhs";
@@ -207,6 +207,7 @@ struct OperandCodes {
   std::vector<float> real_zeros = {};  ///< of a rhs, as the scales
   std::vector<float> minimums = {};    ///< likewise
   Numbers numbers = {};                ///< instead of scales and minimums, with super-blocks
+  std::vector<int8_t> values = {};     ///< [rows][k], what codes stand for: of a table
 };
 
 /// Byte within a panel's data, and bits below the code there.
@@ -303,7 +304,8 @@ inline void put_code(const LayoutText& layout, uint8_t* at, size_t shift, int co
 /// Sum of a row's codes over [begin, end).
 inline int32_t sum_of_codes(const OperandCodes& from, size_t row, size_t begin, size_t end) {
   int32_t sum = 0;
-  for (size_t k = begin; k < end; ++k) sum += from.codes[row * from.k + k];
+  const std::vector<int8_t>& values = from.values.empty() ? from.codes : from.values;
+  for (size_t k = begin; k < end; ++k) sum += values[row * from.k + k];
   return sum;
 }
 

@@ -176,11 +176,15 @@ class GroupMaker {
       case OpCode::tile_store:
         return touch_tile(node, at, one, span);
       case OpCode::load_pred:
+      case OpCode::load_pred_dup:
       case OpCode::store_pred: {
         const OpCode maker =
             use_.isa->has(OpCode::pred_bits, node.bits) ? OpCode::pred_bits : OpCode::pred_first;
         const auto active = active_lanes(program_, one, node.args[0].operand, maker, vl_);
-        for (size_t i = 0; i < active.size(); ++i) {
+        const size_t segment = 128 / static_cast<size_t>(node.bits);
+        const size_t lanes =
+            node.code == OpCode::load_pred_dup ? std::min(segment, active.size()) : active.size();
+        for (size_t i = 0; i < lanes; ++i) {
           const auto lane = static_cast<int64_t>(i) * node.bits / 8;
           if (active[i] != 0) span.add(at + lane, node.bits / 8);
         }

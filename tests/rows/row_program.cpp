@@ -27,6 +27,7 @@ class RowWriter {
     const Value step = emit(OpCode::arg, {0}, {.imm = static_cast<int64_t>(ArgField::dst_stride)});
     outputs_ = emit(OpCode::iadd, {dst, step});
     read_arguments();
+    load_table();
     const size_t first = b_.written();
     execute();
     const size_t last = b_.written();
@@ -124,6 +125,14 @@ class RowWriter {
       } else {
         v = make_tile(*operand);
       }
+    }
+  }
+
+  /// Of a row that looks codes up.
+  void load_table() {
+    const auto looks_up = [](const MeansNode& node) { return node.code == OpCode::table_values; };
+    if (std::any_of(row_.means.begin(), row_.means.end(), looks_up)) {
+      emit(OpCode::table_load, {inputs_});
     }
   }
 

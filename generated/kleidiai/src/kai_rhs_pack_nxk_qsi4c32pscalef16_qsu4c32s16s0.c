@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (f067443ababd863c)
+// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0.h"

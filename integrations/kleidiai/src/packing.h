@@ -62,6 +62,9 @@ void tw_kai_pack_qai4c32_sequential(const tw_pack_args* args, size_t panel, size
 // `sequential`: neighbors in k share a byte, unsigned as they are; else signed ones 4 apart in k,
 // whose scales are kept by a sixteenth.
 void tw_kai_pack_qsi4c32_q4_0_apart(const tw_pack_args* args, size_t panel, int sequential);
+// Codes of 2 bits, from rows of k; `table`: what they stand for.
+void tw_kai_pack_qsu2cx(const tw_pack_args* args, size_t panel, const int32_t* table);
+void tw_kai_pack_qsu2cx_sequential(const tw_pack_args* args, size_t panel, const int32_t* table);
 void tw_kai_pack_qsi8cx(const tw_pack_args* args, size_t panel, size_t depth, int kxn);
 
 // Weights in bf16, of floats in rows of n. `first_again`: where the last group of k has no values,

@@ -36,7 +36,9 @@ typedef struct tw_args {
                              stays one. dst of int8: codes, whole numbers from -128 to 127 */
   int32_t dst_zero_point; /* dst of int8: the code of 0, -128 to 127 */
   int32_t reserved_output;
-  const void* lookup;  /* reserved: null */
+  const void* lookup;  /* weights of 2 bits that stand for what a call says: four int32_t, whose low
+                          bytes are the values of codes 0 to 3 (k is a multiple of what the rhs is
+                          padded to, as no code need be 0); else null */
   uint64_t flags;      /* reserved: 0 */
   size_t rhs_prefetch; /* distance in bytes at which the packed rhs is prefetched; 0: off in
                           effect (the line being read) */

@@ -93,10 +93,11 @@ typedef struct tw_field {
   size_t offset_axis_count;
 } tw_field;
 
-/* What codes of 4 bits stand for. */
+/* What codes of 4 bits, or 2, stand for. */
 typedef struct tw_code_table {
   const char* name;
   float values[16]; /* times a block's scale */
+  uint8_t given;    /* 1: each call brings them (tw_args.lookup); plans do not take such weights */
 } tw_code_table;
 
 /* Weights, packed or as a source has them. */

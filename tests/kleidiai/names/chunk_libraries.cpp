@@ -72,9 +72,17 @@ auto run_of(void (*run)(size_t, size_t, size_t, const void*, const void*, void*,
   };
 }
 
+#define ROW_MATMUL(prefix, name)                                                                \
+  ChunkMatmul {                                                                                 \
+    true, true, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),               \
+        of_chunks(prefix##kai_get_lhs_offset_##name),                                           \
+        of_chunks(prefix##kai_get_rhs_packed_offset_##name), prefix##kai_get_dst_offset_##name, \
+        prefix##kai_get_dst_size_##name, run_of(prefix##kai_run_##name)                         \
+  }
+
 #define CHUNK_MATMUL(prefix, name, alone)                                                       \
   ChunkMatmul {                                                                                 \
-    alone, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),                    \
+    alone, false, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),             \
         of_chunks(prefix##kai_get_lhs_packed_offset_##name),                                    \
         of_chunks(prefix##kai_get_rhs_packed_offset_##name), prefix##kai_get_dst_offset_##name, \
         prefix##kai_get_dst_size_##name, run_of(prefix##kai_run_##name)                         \
@@ -152,6 +160,10 @@ std::vector<Both<ChunkMatmul>> chunk_matmuls() {
   TW_KAI_CHUNK_MATMULS(IN_CHUNKS)
   TW_KAI_STATIC_CHUNK_MATMULS(IN_CHUNKS)
   TW_KAI_STATIC_MATMULS(ALONE)
+#define ROW(family, name) \
+  if (runs_here(#name)) all.push_back({#name, ROW_MATMUL(, name), ROW_MATMUL(our_, name)});
+  TW_KAI_STATIC_ROW_MATMULS(ROW)
+#undef ROW
 #undef ALONE
 #undef IN_CHUNKS
 #undef BOTH

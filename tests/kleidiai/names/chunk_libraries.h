@@ -21,7 +21,8 @@ struct Clamp {
 };
 
 struct ChunkMatmul {
-  bool alone = false;  ///< of one chunk
+  bool alone = false;    ///< of one chunk
+  bool one_row = false;  ///< that is not packed
   size_t m_step = 0, n_step = 0;
   std::function<size_t(size_t m, const Chunks&)> lhs_offset;
   std::function<size_t(size_t n, const Chunks&)> rhs_offset;

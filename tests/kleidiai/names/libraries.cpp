@@ -29,6 +29,9 @@ Matmul matmul(const Kernel& its, bool f16) {
   constexpr bool blocks =
       std::is_invocable_v<decltype(its.run_matmul), size_t, size_t, size_t, size_t, const void*,
                           const void*, float*, size_t, size_t, float, float>;
+  constexpr bool has_table =
+      std::is_invocable_v<decltype(its.run_matmul), size_t, size_t, size_t, const void*,
+                          const void*, float*, size_t, size_t, float, float, const int32_t*>;
   Matmul all;
   all.dst_bytes = its.get_dst_size(1, 1);
   all.f16 = f16;
@@ -55,9 +58,12 @@ Matmul matmul(const Kernel& its, bool f16) {
   all.dst_offset = its.get_dst_offset;
   all.dst_size = its.get_dst_size;
   all.run = [its](size_t m, size_t n, size_t k, size_t bl, const void* lhs, const void* rhs,
-                  void* dst, size_t rows, size_t columns, float min, float max) {
+                  void* dst, size_t rows, size_t columns, float min, float max,
+                  [[maybe_unused]] const int32_t* table) {
     float* const to = static_cast<float*>(dst);
-    if constexpr (blocks) {
+    if constexpr (has_table) {
+      its.run_matmul(m, n, k, lhs, rhs, to, rows, columns, min, max, table);
+    } else if constexpr (blocks) {
       its.run_matmul(m, n, k, bl, lhs, rhs, to, rows, columns, min, max);
     } else {
       its.run_matmul(m, n, k, lhs, rhs, to, rows, columns, min, max);
@@ -167,6 +173,25 @@ RhsPacker rhs_packer(Step* step, Offset* offset, RhsStride* stride, RhsSize* pac
             run(1, n, k, shape.panel, shape.kr, shape.sr, static_cast<const Code*>(from.codes),
                 from.bias, static_cast<const float*>(from.scales), packed, 0, &params);
           }};
+}
+
+using TableRun = void(size_t groups, size_t n, size_t k, size_t nr, size_t kr, size_t sr,
+                      const uint8_t* rhs, const float* bias, const float* scale, void* packed,
+                      size_t extra, const kai_rhs_pack_qs4cxs1s0_param* params,
+                      const int32_t* table);
+
+RhsPacker rhs_packer(Step* step, Offset* offset, RhsStride* stride, RhsSize* packed_offset,
+                     RhsSize* packed_size, TableRun* run) {
+  using Params = kai_rhs_pack_qs4cxs1s0_param;
+  RhsRun<uint8_t, Params>* const none = nullptr;
+  RhsPacker packer = rhs_packer(step, offset, stride, packed_offset, packed_size, none);
+  packer.run = [run](size_t n, size_t k, const PanelShape& shape, const RhsSource& from,
+                     void* packed) {
+    const Params params = {1, 2};
+    run(1, n, k, shape.panel, shape.kr, shape.sr, static_cast<const uint8_t*>(from.codes),
+        from.bias, static_cast<const float*>(from.scales), packed, 0, &params, from.table);
+  };
+  return packer;
 }
 
 using BlockStride = size_t(size_t k, size_t nr, size_t kr, size_t sr, size_t bl,

@@ -21,7 +21,8 @@ struct Matmul {
   std::function<size_t(size_t m, size_t n, size_t stride)> dst_offset;
   std::function<size_t(size_t m, size_t n)> dst_size;
   std::function<void(size_t m, size_t n, size_t k, size_t bl, const void* lhs, const void* rhs,
-                     void* dst, size_t row_stride, size_t column_stride, float min, float max)>
+                     void* dst, size_t row_stride, size_t column_stride, float min, float max,
+                     const int32_t* table)>
       run;
 };
 
@@ -49,6 +50,7 @@ struct RhsSource {
   size_t scale_stride = 0;
   bool unsigned_codes = false;
   const void* offsets = nullptr;
+  const int32_t* table = nullptr;
 };
 
 struct RhsPacker {

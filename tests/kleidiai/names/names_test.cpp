@@ -87,6 +87,7 @@ bool takes_one_row(const std::string& name) {
   const bool streams = name.find("1x4_qsi4c32p4vlx4") != std::string::npos ||
                        name.ends_with("qai4c32p4vlx4_1x4vl_sme2_dot");
   if (kind_of(name).blocks && streams) return true;
+  if (kind_of(name).table && name.ends_with("_1x4_neon_dotprod")) return true;
   return (kind_of(name).rows || kind_of(name).offsets) &&
          (name.ends_with("_1x4_neon_dotprod") || name.ends_with("_1x8_sve_dotprod"));
 }
@@ -120,7 +121,7 @@ std::vector<float> multiply(const Matmul& kernel, const Product& it, const Clien
              lhs.data() + kernel.lhs_offset(it.m0, weights.k, weights.bl),
              rhs.data() + kernel.rhs_offset(it.n0, weights.k, weights.bl),
              bytes + kernel.dst_offset(it.m0, it.n0, it.stride), it.stride, kernel.dst_bytes,
-             it.min, it.max);
+             it.min, it.max, weights.lookup());
   if (narrow) {
     std::transform(halves.begin(), halves.end(), out.begin(), kernel.f16 ? f32_from : f32_of);
   }
@@ -191,7 +192,7 @@ TEST_P(KleidiaiMatmuls, ProductsAreTheSame) {
   double worst = 0;
   for (int i = 0; i < cases; ++i) {
     const WeightsKind kind = kind_of(name);
-    const Depth depth = random_depth(kind.blocks, random);
+    const Depth depth = random_depth(kind, random);
     const Product it = random_product(theirs, takes_one_row(name), random);
     const PanelShape lhs_shape = {theirs.mr, theirs.kr, theirs.sr, depth.bl};
     const PanelShape rhs_shape = {theirs.nr, theirs.kr, theirs.sr, depth.bl};
@@ -225,8 +226,8 @@ TEST_P(KleidiaiMatmuls, NoRowsOrColumns) {
   const std::vector<uint8_t> packed(8192);
   float out = untouched;
   const size_t bytes = ours.dst_bytes;
-  ours.run(0, 5, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1);
-  ours.run(5, 0, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1);
+  ours.run(0, 5, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1, nullptr);
+  ours.run(5, 0, 64, blocks ? 32 : 0, packed.data(), packed.data(), &out, 20, bytes, 0, 1, nullptr);
   EXPECT_EQ(out, untouched);
 }
 

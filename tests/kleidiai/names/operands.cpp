@@ -44,19 +44,20 @@ float f32_of(uint16_t bf16) {
 WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   const bool offsets = has("qai4c32p");
+  const bool table = has("qsu2cx");
   const bool rows = (has("qsi8d32p") && !offsets) || has("s16s0");
-  const bool sequential =
-      has("ps1s0") || (has("_sme2_") && (offsets || has("qsi4cxp") || has("qsi4c32p")));
+  const bool for_table = has("qsi4cxp") || has("qsi4c32p") || offsets || table;
+  const bool sequential = has("ps1s0") || has("qsu2cxp4vlx4") || (has("_sme2_") && for_table);
   const bool apart = has("ps1s0scalef16") || has("ps4s0sf16") || rows_of(name).apart;
   return {
       offsets || has("qsi4c"),       has("c32p"), has("_kxn_"), sequential, rows, apart, offsets,
-      offsets && !has("qau4c32s1s0")};
+      offsets && !has("qau4c32s1s0"), table};
 }
 
 bool operator==(const WeightsKind& a, const WeightsKind& b) {
   return a.nibbles == b.nibbles && a.blocks == b.blocks && a.kxn == b.kxn &&
          a.sequential == b.sequential && a.rows == b.rows && a.apart == b.apart &&
-         a.offsets == b.offsets;
+         a.offsets == b.offsets && a.table == b.table;
 }
 
 RowsKind rows_of(const std::string& name) {
@@ -129,6 +130,10 @@ int ClientWeights::code(size_t column, size_t depth) const {
   }
   const size_t row = kind.kxn ? depth : column;
   const size_t at = kind.kxn ? column : depth;
+  if (kind.table) {
+    const int code = codes[row * stride + at / 4] >> (at % 4 * 2) & 3;
+    return table.empty() ? code - 2 : table[static_cast<size_t>(code)];
+  }
   if (!kind.nibbles) return static_cast<int8_t>(codes[row * stride + at]);
   const size_t half = kind.high_first ? 1 - at % 2 : at % 2;
   const int nibble = codes[row * stride + at / 2] >> (half * 4) & 15;
@@ -142,6 +147,7 @@ float ClientWeights::scale(size_t column, size_t depth) const {
 RhsSource ClientWeights::from(size_t column) const {
   const size_t width = kind.nibbles ? 2 : 1;
   RhsSource source;
+  source.table = lookup();
   source.codes = codes.data() + (kind.kxn ? column / width : column * stride);
   source.stride = stride;
   source.bias = bias.empty() ? nullptr : bias.data() + column;
@@ -215,6 +221,11 @@ ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl,
   const size_t values = kind.kxn ? n : k;
   // Without blocks a packer takes the row that its numbers make.
   out.stride = (kind.nibbles ? (values + 1) / 2 : values) + (kind.blocks ? random() % 4 : 0);
+  if (kind.table) out.stride = (values + 3) / 4;
+  // Theirs add up pairs as bytes.
+  for (size_t i = 0, count = random() % 4 == 0 ? 0 : 4; kind.table && i < count; ++i) {
+    out.table.push_back(static_cast<int32_t>(random() % 128) - 64);
+  }
   out.codes.resize((kind.kxn ? k : n) * out.stride + behind);
   for (uint8_t& byte : out.codes) byte = static_cast<uint8_t>(random());
   out.scale_stride = kind.blocks ? 2 * (out.blocks() + random() % 3) : 0;

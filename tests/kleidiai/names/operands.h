@@ -20,6 +20,7 @@ struct WeightsKind {
   bool apart = false;    ///< packed scales of blocks stand behind all codes
   bool offsets = false;  ///< code 0 of a block is worth something
   bool high_first = false;  ///< a byte's first value of k is its high nibble
+  bool table = false;       ///< codes of 2 bits that stand for values of a table
 };
 WeightsKind kind_of(const std::string& name);
 /// Whatever order nibbles have before they are packed.
@@ -67,12 +68,14 @@ struct ClientWeights {
   size_t scale_stride = 0;
   std::vector<uint16_t> bf16_scales;  ///< of blocks, with that stride
   std::vector<uint8_t> rows;          ///< instead of all these: blocks behind their scales
+  std::vector<int32_t> table;         ///< of four values; none: the usual ones
 
   [[nodiscard]] int code(size_t column, size_t depth) const;
   [[nodiscard]] float scale(size_t column, size_t depth) const;
   /// Of the columns from `column` on, which a packer can begin with.
   [[nodiscard]] RhsSource from(size_t column = 0) const;
   [[nodiscard]] size_t blocks() const { return bl == 0 ? 1 : k / bl; }
+  [[nodiscard]] const int32_t* lookup() const { return table.empty() ? nullptr : table.data(); }
 };
 ClientWeights random_weights(WeightsKind kind, size_t n, size_t k, size_t bl, std::mt19937& random);
 

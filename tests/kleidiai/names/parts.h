@@ -29,6 +29,13 @@ inline Depth random_depth(bool blocks, std::mt19937& random) {
   return {bl * up_to(bl == 32 ? 8 : 3, random), bl};
 }
 
+/// Likewise; of weights of 2 bits whole groups that their kernels take.
+inline Depth random_depth(const WeightsKind& kind, std::mt19937& random) {
+  Depth depth = random_depth(kind.blocks, random);
+  if (kind.table) depth.k = (depth.k + 31) / 32 * 32;
+  return depth;
+}
+
 inline std::vector<uint8_t> pack_rhs(const RhsPacker& packer, const ClientWeights& weights,
                                      const PanelShape& shape) {
   std::vector<uint8_t> packed(packer.packed_size(weights.n, weights.k, shape), unwritten);

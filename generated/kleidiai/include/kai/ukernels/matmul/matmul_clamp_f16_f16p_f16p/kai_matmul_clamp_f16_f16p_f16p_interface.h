@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (f067443ababd863c)
+// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_qai8dxp1x8_qsi4cxp4x8_1x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (f067443ababd863c)
+// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
 // again  tilewright generate
 
 #pragma once
