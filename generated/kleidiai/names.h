@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (546b37a67045212b)
 // again  tilewright generate
 
 #pragma once
@@ -90,6 +90,8 @@
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p_f16p_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32_f32p/kai_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32_f32p/kai_imatmul_clamp_f32_f32_f32p_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla.h>
@@ -950,6 +952,13 @@
   X(kai_get_dst_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_get_dst_size_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_run_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_n_step_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_lhs_offset_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_dst_offset_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_dst_size_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_run_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_m_step_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_n_step_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_nr_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
@@ -1513,6 +1522,9 @@
   X(kai_get_rhs_packed_size_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
   X(kai_run_rhs_pack_kxn_bf16p12x4biasf16_f16_neon)
 
+#define TW_KAI_INDIRECT_MATMULS(X) \
+  X(imatmul_clamp_f32_f32_f32p, imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla)
+
 #define TW_KAI_LHS_BLOCK_PACKERS(X) \
   X(lhs_quant_pack_qsi8d32p_f32) \
   X(lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
@@ -1728,6 +1740,12 @@
   X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_dst_offset) \
   X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_dst_size) \
   X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, run_imatmul) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_m_step) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_n_step) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_rhs_packed_offset) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_dst_offset) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_dst_size) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, run_imatmul) \
   X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_m_step) \
   X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_n_step) \
   X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_mr) \

@@ -8,6 +8,7 @@
 // from   specs/dwconv_clamp_f16_f16_f16p.yaml (ff341c82528c4fd0)
 // from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
+// from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
 // from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (82de92023de216b0)
 // from   specs/matmul_clamp_f32_f16p_f16p.yaml (469429e8efb1f04e)
@@ -171,6 +172,8 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x8_neon_asm(const tw_args *args
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s2_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s2_7x8_neon_asm(const tw_args *args);
+void tw_imatmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve_kleidiai_u8_asm(const tw_args *args);
+void tw_imatmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve_kleidiai_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8x1_1x32_neon_fp16_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8x1_1x32_neon_fp16_u8_a2(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8x1_4x16_neon_fp16_u16_asm(const tw_args *args);
@@ -1825,6 +1828,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x1_avx512f_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp16x1_avx512f_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp4x1_neon_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp4x1_neon_static(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p8x1_neon_fp16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p8x1_neon_fp16(const tw_pack_args *args);
 void tw_rhs_pack_q4_1_f16p8x1_neon_fp16(const tw_pack_args *args);
@@ -1903,7 +1907,6 @@ void tw_rhs_pack_nxk_f32p16x1_neon_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16x1_neon_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16_f32p16x1_neon_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
-void tw_rhs_pack_kxn_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p16vlx1_sve2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16vlx1_sve2(const tw_pack_args *args);

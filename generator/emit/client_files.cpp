@@ -140,6 +140,7 @@ std::string print_client_interface(const ClientMatmul& matmul,
   std::string types;
   std::string members;
   for (const ClientFunction& function : functions) {
+    if (!function.in_struct) continue;
     const std::string type =
         fmt::format("kai_{}_{}_func_t", matmul.family,
                     function.name == "run" ? pointer_name(function) : function.name);
@@ -181,7 +182,7 @@ std::string print_client_source(const ClientPacker& packer,
 
 std::string client_list_name(const ClientMatmul& matmul) {
   const Variant& kernel = *matmul.kernels.front();
-  if (is_unpacked(kernel.lhs)) return "FLOAT_MATMULS";
+  if (is_unpacked(kernel.lhs)) return matmul.in_chunks ? "INDIRECT_MATMULS" : "FLOAT_MATMULS";
   if (matmul.in_chunks) {
     return is_static(*kernel.family.lhs) ? "STATIC_CHUNK_MATMULS" : "CHUNK_MATMULS";
   }
@@ -236,6 +237,7 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
     if (!families.insert(entry.family).second) continue;
     include(entry.interface);
     for (const ClientFunction& function : entry.functions) {
+      if (!function.in_struct) continue;
       lists["MEMBERS"].push_back(
           fmt::format("kai_{}_ukernel, {}", entry.family, pointer_name(function)));
     }

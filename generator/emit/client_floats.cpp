@@ -293,6 +293,7 @@ ClientFunction lhs_offset(const ClientMatmul& matmul) {
 }
 
 std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
+  if (is_indirect(*matmul.kernels.front())) return call_by_table_rows(matmul, codes);
   const int64_t rows = matmul.kernels.front()->tile.m.fixed;
   return fmt::format(
       "  args.m = m / {0} * {0};\n"

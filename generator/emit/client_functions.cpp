@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "emit/client_parts.h"
@@ -19,11 +20,16 @@ const char* output_type(const Family& family) {
 
 /// Of activations, and what becomes of them.
 ClientParameters lhs_parameters(const Variant& kernel) {
+  if (is_indirect(kernel)) {
+    return {"const void* indirection_buffer", "const void* pad_ptr", "size_t lhs_ptr_offset"};
+  }
   return is_unpacked(kernel.lhs) ? ClientParameters{"const void* lhs", "size_t lhs_stride"}
                                  : ClientParameters{"const void* lhs_packed"};
 }
 
-std::string lhs_args(const Variant& kernel) {
+std::string lhs_args(const ClientMatmul& matmul) {
+  const Variant& kernel = *matmul.kernels.front();
+  if (is_indirect(kernel)) return indirect_args(matmul);
   if (is_unpacked(kernel.lhs)) return "  args.lhs = lhs;\n  args.lhs_stride = lhs_stride;\n";
   return fmt::format("  args.lhs = lhs_packed;\n  args.lhs_stride = lhs_panel_bytes(k{});\n",
                      kernel.lhs.block != 0 ? ", bl" : "");
@@ -76,7 +82,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
               "  args.m = m;\n"
               "  args.n = n;\n"
               "  args.k = k;\n" +
-              (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(kernel) +
+              (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(matmul) +
               "  args.rhs = rhs_packed;\n"
               "  args.rhs_stride = rhs_panel_bytes(k" +
               (bl.empty() ? "" : ", bl") +
@@ -188,7 +194,12 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
   // Rows that are not packed are in no panels.
   if (is_unpacked(kernel.lhs)) all.erase(all.begin() + 2);
   if (!matmul.in_chunks) return all;
-  all.erase(all.begin() + 2, all.begin() + 6);
+  // Nor are panels told.
+  const auto offset = std::find_if(all.begin(), all.end(), [](const ClientFunction& each) {
+    return each.name.starts_with("get_lhs_");
+  });
+  offset->in_struct = !is_indirect(kernel);
+  all.erase(all.begin() + 2, offset);
   all.back().member = "run_imatmul";
   return told_in_chunks(all, kernel.rhs);
 }

@@ -16,6 +16,7 @@ struct ClientFunction {
   std::vector<std::string> parameters;  ///< "size_t m_idx"
   std::string body;                     ///< statements, indented
   std::string member = {};              ///< of the family's struct; empty: as the name
+  bool in_struct = true;                ///< is there such a member?
 };
 
 /// Generated code for one shape of panels and one length of blocks (long ones: that of any of

@@ -15,8 +15,6 @@
 namespace tw {
 namespace {
 
-constexpr int64_t pointer_bytes = 8;
-
 void check_tile(const Variant& v) {
   const Length lanes = v.isa->vector_bytes.divided(4);
   if (v.tile.m.is_fixed() && ratio(v.tile.n, lanes) >= 1) return;

@@ -114,9 +114,19 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const Yam
   matmul.n_step = read_tile_n(step.at("n"));
   matmul.kernels = find_kernels(node, family, "tile");
   matmul.kr = kr != nullptr ? kr->positive() : matmul.kernels.front()->rhs.order.kr * matmul.sr;
+  const Variant& kernel = *matmul.kernels.front();
+  const bool indirect = kernel.family.operation == Operation::indirect;
+  if (is_unpacked(kernel.lhs) && matmul.in_chunks != indirect) {
+    node.at("name").fail(indirect ? "rows that pointers tell come in chunks: 'k: chunks'"
+                                  : "rows that are not packed do not come in chunks");
+  }
+  if (indirect && kernel.tile.m != matmul.m_step) {
+    step.at("m").fail(fmt::format("pointers stand together by tiles: m {}, as in the kernel's",
+                                  to_string(kernel.tile.m)));
+  }
   const YamlNode* const row = node.find("row");
   if (row == nullptr) return matmul;
-  if (!is_unpacked(matmul.kernels.front()->lhs)) {
+  if (!is_unpacked(kernel.lhs)) {
     row->fail("only rows that are not packed can have kernels of their own");
   }
   matmul.row = find_kernels(node, family, "row").front();

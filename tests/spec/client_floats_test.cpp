@@ -78,6 +78,32 @@ TEST(ClientFloats, PackedOnesHaveTheirOwnNames) {
   EXPECT_EQ(names.packers[0].panel, (Length{0, 0, 8}));
 }
 
+/// Rows by pointers have a spec of their own.
+std::string pointers_error(const std::string& family, const std::string& step) {
+  static IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  static const std::vector<Variant> all = read_spec(
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "specs" / "imatmul_clamp_f32_f32_f32p.yaml",
+      isas);
+  std::vector<const Variant*> kernels = float_kernels();
+  for (const Variant& variant : all) kernels.push_back(&variant);
+  const Folder folder;
+  const auto file = folder.write(
+      "names.yaml", "version: 1.32.0\nmatmuls:\n  - family: " + family +
+                        "\n    sr: 1\n    kernels:\n      - {name: a, step: {m: " + step +
+                        ", n: 16vl}, isa: sve,\n         panels: {lhs: 1, rhs: 16vl, kr: 1}, "
+                        "tile: {m: 6, n: 16vl}}\npackers:\n");
+  return folder.error([&] { read_client_names(file, kernels); });
+}
+
+TEST(ClientFloats, PointersToRowsComeInChunks) {
+  EXPECT_EQ(pointers_error("imatmul_clamp_f32_f32_f32p", "6"),
+            "names.yaml:6:16: rows that pointers tell come in chunks: 'k: chunks'");
+  EXPECT_EQ(pointers_error("matmul_clamp_f32_f32_f32p\n    k: chunks", "6"),
+            "names.yaml:7:16: rows that are not packed do not come in chunks");
+  EXPECT_EQ(pointers_error("imatmul_clamp_f32_f32_f32p\n    k: chunks", "12"),
+            "names.yaml:7:29: pointers stand together by tiles: m 6, as in the kernel's");
+}
+
 TEST(ClientFloats, Mistakes) {
   const std::string kernel = float_error(", core: cortex-a5", "panel: 16");
   EXPECT_EQ(kernel.substr(0, kernel.find(';')),

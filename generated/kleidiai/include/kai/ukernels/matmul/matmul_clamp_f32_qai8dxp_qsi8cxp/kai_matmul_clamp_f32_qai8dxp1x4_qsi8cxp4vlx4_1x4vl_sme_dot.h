@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16svlx4_1x16svl_sme_dot_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (232a595312ceeb52)
+// from   integrations/kleidiai/names.yaml (546b37a67045212b)
 // again  tilewright generate
 
 #pragma once
