@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (546b37a67045212b)
+// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
 // again  tilewright generate
 
 #pragma once
@@ -119,6 +119,10 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme_dot.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f16_bf16p_bf16p/kai_matmul_clamp_f16_bf16p_bf16p_interface.h>
+#include <kai/ukernels/dwconv/dwconv_f32_f32_f32p/kai_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla.h>
+#include <kai/ukernels/dwconv/dwconv_f32_f32_f32p/kai_dwconv_clamp_f32_f32_f32p_interface.h>
+#include <kai/ukernels/dwconv/dwconv_f16_f16_f16p/kai_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla.h>
+#include <kai/ukernels/dwconv/dwconv_f16_f16_f16p/kai_dwconv_clamp_f16_f16_f16p_interface.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -166,6 +170,8 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve.h>
 #include <kai/ukernels/matmul/pack/kai_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme.h>
+#include <kai/ukernels/dwconv/pack/kai_rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme.h>
+#include <kai/ukernels/dwconv/pack/kai_rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_bf16p1x4_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_bf16p8x4_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_pack_bf16p8x4_f16_neon.h>
@@ -191,6 +197,12 @@
   X(lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
   X(lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
   X(lhs_imatmul_pack_x32p2vlx1_x32p_sme)
+
+#define TW_KAI_DEPTHWISE_LINES(X) \
+  X(dwconv_clamp_f32_f32_f32p_planar, dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla)
+
+#define TW_KAI_DEPTHWISE_PLANES(X) \
+  X(dwconv_clamp_f16_f16_f16p_depthfirst, dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla)
 
 #define TW_KAI_FLOAT_LHS_PACKERS(X) \
   X(lhs_pack_f32p2vlx1_f32_sme) \
@@ -1206,6 +1218,18 @@
   X(kai_get_dst_offset_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
   X(kai_get_dst_size_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
   X(kai_run_matmul_clamp_f16_bf16p8x4_bf16p12x4b_8x12_neon_mmla) \
+  X(kai_get_filter_height_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_filter_width_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_kr_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_m_step_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_dst_offset_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_dst_size_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_src_offset_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_run_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_filter_height_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
+  X(kai_get_filter_width_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
+  X(kai_get_dst_size_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
+  X(kai_run_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -1487,6 +1511,10 @@
   X(kai_get_rhs_packed_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
   X(kai_get_rhs_packed_size_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
   X(kai_run_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_rhs_get_dst_size_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(kai_run_rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(kai_rhs_get_dst_size_dwconv_pack_x16p1vlx1b_x16_x16_sme) \
+  X(kai_run_rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme) \
   X(kai_get_m_step_lhs_quant_pack_bf16p1x4_f32_neon) \
   X(kai_get_lhs_offset_lhs_quant_pack_bf16p1x4_f32_neon) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_bf16p1x4_f32_neon) \
@@ -1789,7 +1817,15 @@
   X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, run_matmul)
+  X(kai_matmul_clamp_f16_bf16p_bf16p_ukernel, run_matmul) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_m_step) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_dst_offset) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_dst_size) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, run_dwconv) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, get_filter_height) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, get_filter_width) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, get_dst_size) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, run_dwconv)
 
 #define TW_KAI_PACKED_FLOAT_MATMULS(X) \
   X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -1836,3 +1872,7 @@
 
 #define TW_KAI_STATIC_RHS_PACKERS(X) \
   X(rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme)
+
+#define TW_KAI_TAP_PACKERS(X) \
+  X(rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme)

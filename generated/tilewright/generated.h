@@ -5,8 +5,8 @@
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
 // from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (ff341c82528c4fd0)
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (cac7f2604a8e4d24)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
 // from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
@@ -116,6 +116,7 @@ void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s2_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_5x5s2_7x8_neon_asm(const tw_args *args);
+void tw_dwconv_clamp_f16_f16_f16p8svlx1_3x3s1_8x8svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_5x5s1_4x1_scalar(const tw_args *args);
@@ -148,6 +149,7 @@ void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x4_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x4_neon(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x8_neon_asm(const tw_args *args);
+void tw_dwconv_clamp_f32_f32_f32p4svlx1_3x3s1_8x8svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_5x5s1_4x1_scalar(const tw_args *args);
@@ -1812,6 +1814,8 @@ void tw_rhs_pack_nxk_f16p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p4x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p4x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f16p8svlx1_sme2_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f16p8svlx1_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p1x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p1x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p8x1_avx2(const tw_pack_args *args);
@@ -1820,6 +1824,8 @@ void tw_rhs_pack_nxk_f32p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p4x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p4x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p4svlx1_sme2_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p4svlx1_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp1x1_scalar_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp1x1_scalar_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x1_avx2_static(const tw_pack_args *args);

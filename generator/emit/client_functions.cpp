@@ -206,6 +206,7 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
 
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes) {
+  if (packer.of_taps) return tap_packer_functions(packer, layout, codes);
   if (packer.panel != Length{}) return panel_packer_functions(packer, layout, codes);
   const bool has_code = !codes.empty();
   if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);

@@ -31,6 +31,8 @@ struct ClientCode {
 /// `codes`: those of its kernels.
 std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes);
+std::vector<ClientFunction> depthwise_functions(const ClientDepthwise& depthwise,
+                                                const ClientCode& code);
 /// `layout`: of any of the panels that it fills; `codes`: generated packers, of some of them.
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes);

@@ -56,6 +56,11 @@ std::string call_for_chunks(const ClientPacker& packer, const Layout& layout,
 /// Rows of activations that pointers tell.
 ClientFunction run_chunk_rows(const ClientPacker& packer, const Layout& layout);
 
+// client_depthwise.cpp
+/// Of weights of depthwise convolutions.
+std::vector<ClientFunction> tap_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 const std::vector<ClientCode>& codes);
+
 // client_packers.cpp
 /// Of packers of quantized operands.
 std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, const Layout& layout,

@@ -27,6 +27,14 @@ struct ClientMatmul {
   const Variant* row = nullptr;  ///< of floats: for rows that fill no tile; null: the same
 };
 
+struct ClientDepthwise {
+  std::string name;    ///< "dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla"
+  std::string family;  ///< as those of ClientMatmul
+  std::string folder;
+  const Variant* kernel = nullptr;
+  int64_t rows = 0;  ///< lines of outputs that a call makes; 0: all of a plane
+};
+
 /// Packers into panels of any shape: which of ours there are follows from the kernels' layouts.
 struct ClientPacker {
   std::string name;  ///< "rhs_pack_nxk_qsi4cxp_qs4cxs1s0"
@@ -48,12 +56,14 @@ struct ClientPacker {
   bool first_again = false;       ///< of weights: behind the last value of k the first one again
   bool first_row = false;         ///< of activations: where there are no rows the panel's first one
   bool in_chunks = false;         ///< as those of ClientMatmul; rows of the lhs by pointers
+  bool of_taps = false;           ///< of depthwise convolutions, whose k is the taps of a window
   Where where;
 };
 
 struct ClientNames {
   std::string version;  ///< of the library that had the names first
   std::vector<ClientMatmul> matmuls;
+  std::vector<ClientDepthwise> depthwise;
   std::vector<ClientPacker> packers;
 };
 

@@ -50,6 +50,7 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
     const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
+    if ((variant->family.operation == Operation::depthwise) != packer.of_taps) continue;
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
     if (packer.panel != Length{}) {
       const bool reads = layout.panel == packer.panel && bias_suffix(layout) == packer.bias;
@@ -87,6 +88,7 @@ class ClientMaker {
   std::vector<TreeFile> make() {
     const ClientNames names = read_client_names(inputs_.file, inputs_.variants);
     for (const ClientMatmul& matmul : names.matmuls) add_matmul(matmul);
+    for (const ClientDepthwise& depthwise : names.depthwise) add_depthwise(depthwise);
     for (const ClientPacker& packer : names.packers) add_packer(packer);
     add("names.h", {"All micro-kernels here, for programs that compare."},
         print_client_list(names.version, entries_));
@@ -119,7 +121,7 @@ class ClientMaker {
     const auto functions = matmul_functions(matmul, codes);
     if (interfaces_.insert(client_interface(matmul)).second) {
       add("include/" + client_interface(matmul), {"Pointers to what these micro-kernels have."},
-          print_client_interface(matmul, functions));
+          print_client_interface(matmul.family, functions));
     }
     std::vector<std::string> about = {"KleidiAI's name for"};
     for (const ClientCode& code : codes) about.push_back("  " + code.symbol);
@@ -129,6 +131,30 @@ class ClientMaker {
                codes);
     entries_.push_back({client_header(matmul), matmul.name, matmul.family, client_interface(matmul),
                         client_list_name(matmul), "", functions, codes});
+  }
+
+  void add_depthwise(const ClientDepthwise& depthwise) {
+    const ClientCode code = code_of(*depthwise.kernel);
+    const auto functions = depthwise_functions(depthwise, code);
+    const std::string interface = client_interface(depthwise);
+    if (interfaces_.insert(interface).second) {
+      add("include/" + interface, {"Pointers to what these micro-kernels have."},
+          print_client_interface(depthwise.family, functions));
+    }
+    const std::vector<std::string> about = {"KleidiAI's name for", "  " + code.symbol};
+    const std::string header = client_header(depthwise);
+    add("include/" + header, about, print_client_header(depthwise.name, functions));
+    add_source(depthwise.name, about,
+               print_client_source(depthwise, functions, code, guard_of(*depthwise.kernel)),
+               {code});
+    entries_.push_back({header,
+                        depthwise.name,
+                        depthwise.family,
+                        interface,
+                        client_list_name(depthwise),
+                        "",
+                        functions,
+                        {code}});
   }
 
   void add_packer(const ClientPacker& packer) {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kleidiai/names/chunk_libraries.h"
+#include "kleidiai/names/depthwise.h"
 #include "kleidiai/names/float_libraries.h"
 #include "kleidiai/names/operands.h"
 #include "kleidiai/names/parts.h"
@@ -45,7 +46,8 @@ TEST(KleidiaiNames, AreAllThere) {
         count(float_matmuls()) + count(float_lhs_packers()) + count(float_packers());
     const auto chunks =
         count(chunk_matmuls()) + count(chunk_row_packers()) + count(chunk_column_packers());
-    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks), expected) << variable;
+    const auto depthwise = count(depthwise_names()) + count(tap_packers());
+    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks + depthwise), expected) << variable;
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (546b37a67045212b)
+// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16svlx4_1x64svl_sme2_dot_kleidiai_u64_asm
 //
-// from   integrations/kleidiai/names.yaml (546b37a67045212b)
+// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
 // again  tilewright generate
 
 #pragma once

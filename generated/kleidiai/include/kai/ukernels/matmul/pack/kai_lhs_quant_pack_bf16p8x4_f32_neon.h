@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (546b37a67045212b)
+// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
 // again  tilewright generate
 
 #pragma once
