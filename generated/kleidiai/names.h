@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once
@@ -178,6 +178,24 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_quant_pack_kxn_bf16p12x4biasf32_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf32_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_bf16p12x4biasf16_f16_neon.h>
+#include <kai/ukernels/matmul/kai_matmul_pack_rhs_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void kai_run_rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
+    const struct kai_matmul_pack_rhs_uker_config* config,
+    const struct kai_matmul_pack_rhs_uker_args* args,
+    int32_t rhs_zero_point);
+void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
+    const struct kai_matmul_pack_rhs_uker_config* config,
+    const struct kai_matmul_pack_rhs_uker_args* args,
+    int32_t rhs_zero_point);
+
+#ifdef __cplusplus
+}
+#endif
 
 #define TW_KAI_VERSION "1.32.0"
 
@@ -1548,7 +1566,9 @@
   X(kai_get_rhs_packed_stride_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
   X(kai_get_rhs_packed_offset_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
-  X(kai_run_rhs_pack_kxn_bf16p12x4biasf16_f16_neon)
+  X(kai_run_rhs_pack_kxn_bf16p12x4biasf16_f16_neon) \
+  X(kai_run_rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme) \
+  X(kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme)
 
 #define TW_KAI_INDIRECT_MATMULS(X) \
   X(imatmul_clamp_f32_f32_f32p, imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla)
@@ -1872,6 +1892,10 @@
 
 #define TW_KAI_STATIC_RHS_PACKERS(X) \
   X(rhs_pack_kxn_qsi8cxp2vlx4sb_qs8cx_f32_i32_sme)
+
+#define TW_KAI_STRUCT_PACKERS(X) \
+  X(rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme) \
+  X(rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme)
 
 #define TW_KAI_TAP_PACKERS(X) \
   X(rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme) \

@@ -204,6 +204,12 @@ std::string print_client_source(const ClientDepthwise& depthwise,
       client_header(depthwise), guarded(guard, text));
 }
 
+std::string print_client_source(const ClientStructPacker& packer,
+                                const std::vector<ClientFunction>& functions) {
+  return "#include \"kai/kai_common.h\"\n#include \"pack_structs.h\"\n\n" +
+         declarations(packer.name, functions) + definitions(packer.name, functions);
+}
+
 std::string client_list_name(const ClientDepthwise& depthwise) {
   return depthwise.rows != 0 ? "DEPTHWISE_LINES" : "DEPTHWISE_PLANES";
 }
@@ -253,8 +259,13 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
     if (is_new) text += fmt::format("#include <{}>\n", header);
     return is_new;
   };
+  std::string declared;
   for (const ClientEntry& entry : entries) {
-    include(entry.header);
+    if (entry.header.empty()) {
+      declared += declarations(entry.name, entry.functions);
+    } else {
+      include(entry.header);
+    }
     for (const ClientFunction& function : entry.functions) {
       lists["FUNCTIONS"].push_back(c_name(function.name, entry.name));
     }
@@ -270,6 +281,9 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
       lists["MEMBERS"].push_back(
           fmt::format("kai_{}_ukernel, {}", entry.family, pointer_name(function)));
     }
+  }
+  if (!declared.empty()) {
+    text += "#include <kai/ukernels/matmul/kai_matmul_pack_rhs_types.h>\n\n" + extern_c(declared);
   }
   text += fmt::format("\n#define TW_KAI_VERSION \"{}\"\n", version);
   for (const auto& [name, list] : lists) text += list_macro("TW_KAI_" + name, list);

@@ -38,6 +38,9 @@ std::string print_client_source(const ClientPacker& packer,
                                 const std::vector<ClientCode>& codes, const Layout& layout,
                                 const std::string& guard);
 
+std::string print_client_source(const ClientStructPacker& packer,
+                                const std::vector<ClientFunction>& functions);
+
 /// The list of a matmul: "MATMULS", of floats others.
 std::string client_list_name(const ClientMatmul& matmul);
 std::string client_list_name(const ClientDepthwise& depthwise);
@@ -46,7 +49,7 @@ std::string client_list_name(const ClientPacker& packer, const Layout& layout);
 
 /// One micro-kernel as lists have it.
 struct ClientEntry {
-  std::string header;
+  std::string header;  ///< empty: none, the list declares it
   std::string name;
   std::string family;     ///< of matmuls, empty for packers ...
   std::string interface;  ///< ... and its struct's header

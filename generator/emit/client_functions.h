@@ -37,6 +37,8 @@ std::vector<ClientFunction> depthwise_functions(const ClientDepthwise& depthwise
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes);
 
+std::vector<ClientFunction> packer_functions(const ClientStructPacker& packer);
+
 /// C for a number, or for one that depends on the length of streaming vectors.
 std::string length_text(Length length);
 

@@ -60,11 +60,20 @@ struct ClientPacker {
   Where where;
 };
 
+/// Packers that are told structs, which only their library's own functions call: plain C.
+struct ClientStructPacker {
+  std::string name;
+  std::string by;          ///< the function in C
+  bool rows_of_n = false;  ///< as that of ClientPacker
+  Length panel = 0;
+};
+
 struct ClientNames {
   std::string version;  ///< of the library that had the names first
   std::vector<ClientMatmul> matmuls;
   std::vector<ClientDepthwise> depthwise;
   std::vector<ClientPacker> packers;
+  std::vector<ClientStructPacker> struct_packers;
 };
 
 }  // namespace tw

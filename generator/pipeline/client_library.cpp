@@ -90,6 +90,7 @@ class ClientMaker {
     for (const ClientMatmul& matmul : names.matmuls) add_matmul(matmul);
     for (const ClientDepthwise& depthwise : names.depthwise) add_depthwise(depthwise);
     for (const ClientPacker& packer : names.packers) add_packer(packer);
+    for (const ClientStructPacker& packer : names.struct_packers) add_packer(packer);
     add("names.h", {"All micro-kernels here, for programs that compare."},
         print_client_list(names.version, entries_));
     files_.push_back({root + "NAMES.md", "<!--" + file_head(inputs_.origin, {spec_}, {}, "") +
@@ -168,6 +169,13 @@ class ClientMaker {
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
     entries_.push_back({client_header(packer), packer.name, "", "",
                         client_list_name(packer, layout), plain_code(packer), functions, codes});
+  }
+
+  void add_packer(const ClientStructPacker& packer) {
+    const auto functions = packer_functions(packer);
+    add_source(packer.name, {"KleidiAI's name for a packer that is told structs"},
+               print_client_source(packer, functions), {});
+    entries_.push_back({"", packer.name, "", "", "STRUCT_PACKERS", "plain C", functions, {}});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of

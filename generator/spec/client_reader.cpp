@@ -295,7 +295,7 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
 
 ClientNames read_client_names(const std::filesystem::path& file, const Variants& variants) {
   const YamlNode root = read_yaml(file);
-  root.expect_keys({"version", "matmuls", "depthwise", "packers"});
+  root.expect_keys({"version", "matmuls", "depthwise", "packers", "struct_packers"});
   ClientNames names;
   names.version = root.at("version").text();
   std::set<std::string> taken;
@@ -307,6 +307,14 @@ ClientNames read_client_names(const std::filesystem::path& file, const Variants&
   }
   for (const YamlNode& node : root.at("packers").items()) {
     names.packers.push_back(read_packer(node, variants, taken));
+  }
+  if (const YamlNode* const packers = root.find("struct_packers")) {
+    for (const YamlNode& node : packers->items()) {
+      node.expect_keys({"name", "from", "panel", "by"});
+      names.struct_packers.push_back({read_c_name(node.at("name"), taken), node.at("by").text(),
+                                      rows_are_k(read_rows(node.at("from"))),
+                                      read_tile_n(node.at("panel"))});
+    }
   }
   return names;
 }

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #include "kai/ukernels/dwconv/pack/kai_rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme.h"

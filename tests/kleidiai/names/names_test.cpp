@@ -14,6 +14,7 @@
 #include "kleidiai/names/operands.h"
 #include "kleidiai/names/parts.h"
 #include "kleidiai/names/signatures.h"
+#include "kleidiai/names/struct_packers.h"
 
 namespace tw::test {
 namespace {
@@ -47,7 +48,9 @@ TEST(KleidiaiNames, AreAllThere) {
     const auto chunks =
         count(chunk_matmuls()) + count(chunk_row_packers()) + count(chunk_column_packers());
     const auto depthwise = count(depthwise_names()) + count(tap_packers());
-    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks + depthwise), expected) << variable;
+    const auto structs = count(struct_packers());
+    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks + depthwise + structs), expected)
+        << variable;
   }
 }
 

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_dwconv_clamp_f32_f32_f32p4svlx1_3x3s1_8x8svl_sme2_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

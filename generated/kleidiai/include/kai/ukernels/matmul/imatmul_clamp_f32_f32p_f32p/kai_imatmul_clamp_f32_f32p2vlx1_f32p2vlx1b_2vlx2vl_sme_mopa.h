@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

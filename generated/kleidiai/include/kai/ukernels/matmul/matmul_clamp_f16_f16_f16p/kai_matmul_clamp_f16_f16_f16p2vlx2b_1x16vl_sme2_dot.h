@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16_f16p8svlx2_1x64svl_sme2_fma_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

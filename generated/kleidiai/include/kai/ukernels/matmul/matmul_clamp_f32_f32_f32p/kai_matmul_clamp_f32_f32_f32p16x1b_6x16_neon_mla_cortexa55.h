@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p16x1_6x16_neon_kleidiai_u8_cortex_a55_asm
 //   tw_matmul_clamp_f32_f32_f32p16x1_1x16_neon_kleidiai_u8_a2_cortex_a55_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32_f32p8x1_1x8_neon_kleidiai_u8_a4_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

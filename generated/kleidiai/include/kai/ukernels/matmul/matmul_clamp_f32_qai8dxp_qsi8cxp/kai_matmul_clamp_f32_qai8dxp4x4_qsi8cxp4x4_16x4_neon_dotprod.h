@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_8x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

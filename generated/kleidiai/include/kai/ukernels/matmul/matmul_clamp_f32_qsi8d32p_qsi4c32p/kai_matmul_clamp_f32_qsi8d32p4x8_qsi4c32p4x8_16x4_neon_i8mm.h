@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once

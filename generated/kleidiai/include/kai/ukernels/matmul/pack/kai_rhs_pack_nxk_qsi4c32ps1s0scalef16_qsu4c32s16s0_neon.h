@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (1866011c6d07ea90)
+// from   integrations/kleidiai/names.yaml (d798392f2454a628)
 // again  tilewright generate
 
 #pragma once
