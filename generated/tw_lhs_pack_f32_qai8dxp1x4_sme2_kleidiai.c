@@ -8,7 +8,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
-// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (2320c441f09b9de5)
+// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

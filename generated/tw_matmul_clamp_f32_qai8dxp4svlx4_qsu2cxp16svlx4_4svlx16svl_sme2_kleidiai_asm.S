@@ -8,7 +8,7 @@
 //     | 32svl x k bits of codes | 16svl i32 x sums | 16svl f32 x scales | 16svl f32 x bias |
 // tile 4svl x 16svl: needs 18 vector registers on sme2 (18 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (2320c441f09b9de5)
+// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // again  tilewright generate
 //
 // Registers in loop k:

@@ -8,7 +8,7 @@
 //     | 8 x k bits of codes | 4 i32 x sums | 4 f32 x scales | 4 f32 x bias |
 // tile 8 x 8: needs 27 vector registers on neon_dotprod (16 accumulators + 9 operands + 2 masks), 32 exist
 //
-// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (2320c441f09b9de5)
+// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // again  tilewright generate
 //
 // Registers in loop k:

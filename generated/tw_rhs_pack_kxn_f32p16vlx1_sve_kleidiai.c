@@ -5,6 +5,7 @@
 // into rhs f32 n16vl kr1 k%1 [bias:f32|data] (01c2baa687157589)
 //          | 16vl f32 x bias | 512vl x k bits of codes |
 //
+// from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (9dab153007ed70e5)
 // again  tilewright generate
 

@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
+// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
 // again  tilewright generate
 
 #pragma once
@@ -92,6 +92,8 @@
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p_f16p_interface.h>
 #include <kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32_f32p/kai_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla.h>
+#include <kai/ukernels/matmul/imatmul_clamp_f32_f32_f32p/kai_imatmul_clamp_f32_f32_f32p_interface.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla.h>
@@ -138,6 +140,10 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa.h>
+#include <kai/ukernels/dwconv/dwconv_f32_f32_f32p/kai_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla.h>
+#include <kai/ukernels/dwconv/dwconv_f32_f32_f32p/kai_dwconv_clamp_f32_f32_f32p_interface.h>
+#include <kai/ukernels/dwconv/dwconv_f16_f16_f16p/kai_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla.h>
+#include <kai/ukernels/dwconv/dwconv_f16_f16_f16p/kai_dwconv_clamp_f16_f16_f16p_interface.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f16_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_bf16_neon.h>
@@ -187,6 +193,8 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve.h>
 #include <kai/ukernels/matmul/pack/kai_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme.h>
+#include <kai/ukernels/dwconv/pack/kai_rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme.h>
+#include <kai/ukernels/dwconv/pack/kai_rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_bf16p1x4_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_bf16p8x4_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_lhs_pack_bf16p8x4_f16_neon.h>
@@ -198,6 +206,24 @@
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon.h>
+#include <kai/ukernels/matmul/kai_matmul_pack_rhs_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void kai_run_rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
+    const struct kai_matmul_pack_rhs_uker_config* config,
+    const struct kai_matmul_pack_rhs_uker_args* args,
+    int32_t rhs_zero_point);
+void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
+    const struct kai_matmul_pack_rhs_uker_config* config,
+    const struct kai_matmul_pack_rhs_uker_args* args,
+    int32_t rhs_zero_point);
+
+#ifdef __cplusplus
+}
+#endif
 
 #define TW_KAI_VERSION "1.32.0"
 
@@ -217,6 +243,12 @@
   X(lhs_imatmul_pack_x8p2vlx4_x8p_sme) \
   X(lhs_imatmul_pack_x16p2vlx2_x16p_sme) \
   X(lhs_imatmul_pack_x32p2vlx1_x32p_sme)
+
+#define TW_KAI_DEPTHWISE_LINES(X) \
+  X(dwconv_clamp_f32_f32_f32p_planar, dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla)
+
+#define TW_KAI_DEPTHWISE_PLANES(X) \
+  X(dwconv_clamp_f16_f16_f16p_depthfirst, dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla)
 
 #define TW_KAI_FLOAT_LHS_PACKERS(X) \
   X(lhs_pack_f32p2vlx1_f32_sme) \
@@ -988,6 +1020,13 @@
   X(kai_get_dst_offset_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_get_dst_size_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
   X(kai_run_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(kai_get_m_step_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_n_step_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_lhs_offset_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_rhs_packed_offset_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_dst_offset_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_get_dst_size_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
+  X(kai_run_imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_m_step_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_n_step_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(kai_get_nr_matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
@@ -1411,6 +1450,18 @@
   X(kai_get_dst_offset_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
   X(kai_get_dst_size_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
   X(kai_run_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_filter_height_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_filter_width_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_kr_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_m_step_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_dst_offset_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_dst_size_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_src_offset_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_run_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(kai_get_filter_height_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
+  X(kai_get_filter_width_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
+  X(kai_get_dst_size_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
+  X(kai_run_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
   X(kai_get_m_step_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_offset_lhs_quant_pack_qai8dxp_f32) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_qai8dxp_f32) \
@@ -1704,6 +1755,10 @@
   X(kai_get_rhs_packed_offset_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
   X(kai_get_rhs_packed_size_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
   X(kai_run_imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(kai_rhs_get_dst_size_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(kai_run_rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(kai_rhs_get_dst_size_dwconv_pack_x16p1vlx1b_x16_x16_sme) \
+  X(kai_run_rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme) \
   X(kai_get_m_step_lhs_quant_pack_bf16p1x4_f32_neon) \
   X(kai_get_lhs_offset_lhs_quant_pack_bf16p1x4_f32_neon) \
   X(kai_get_lhs_packed_offset_lhs_quant_pack_bf16p1x4_f32_neon) \
@@ -1759,7 +1814,12 @@
   X(kai_get_rhs_offset_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
   X(kai_get_rhs_packed_offset_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
-  X(kai_run_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon)
+  X(kai_run_rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
+  X(kai_run_rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme) \
+  X(kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme)
+
+#define TW_KAI_INDIRECT_MATMULS(X) \
+  X(imatmul_clamp_f32_f32_f32p, imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla)
 
 #define TW_KAI_LHS_BLOCK_PACKERS(X) \
   X(lhs_quant_pack_qsi8d32p_f32) \
@@ -2004,6 +2064,12 @@
   X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_dst_offset) \
   X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, get_dst_size) \
   X(kai_imatmul_clamp_f16_f16p_f16p_ukernel, run_imatmul) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_m_step) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_n_step) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_rhs_packed_offset) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_dst_offset) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, get_dst_size) \
+  X(kai_imatmul_clamp_f32_f32_f32p_ukernel, run_imatmul) \
   X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_m_step) \
   X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_n_step) \
   X(kai_matmul_clamp_f32_f32p_f32p_ukernel, get_mr) \
@@ -2080,7 +2146,15 @@
   X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_rhs_packed_offset) \
   X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_dst_size) \
-  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, run_matmul)
+  X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, run_matmul) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_m_step) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_dst_offset) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_dst_size) \
+  X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, run_dwconv) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, get_filter_height) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, get_filter_width) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, get_dst_size) \
+  X(kai_dwconv_clamp_f16_f16_f16p_depthfirst_ukernel, run_dwconv)
 
 #define TW_KAI_PACKED_FLOAT_MATMULS(X) \
   X(matmul_clamp_f32_f32p_f32p, matmul_clamp_f32_f32p2vlx1_f32p2vlx1biasf32_sme2_mopa) \
@@ -2188,6 +2262,7 @@
   X(imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa) \
   X(imatmul_clamp_f16_f16p2vlx2_f16p2vlx2_2vlx2vl_sme2_mopa) \
   X(imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa) \
+  X(imatmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(matmul_clamp_f32_f32_f32p4vlx1b_6x4vl_sve_mla) \
   X(matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla) \
   X(matmul_clamp_f32_f32_f32p2vlx1b_1x8vl_sme_mla) \
@@ -2227,6 +2302,8 @@
   X(matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
   X(matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
   X(matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
+  X(dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
   X(lhs_quant_pack_qai8dxp_f32) \
   X(lhs_quant_pack_qai8dxp_f16_neon) \
   X(lhs_quant_pack_qai8dxp_bf16_neon) \
@@ -2276,6 +2353,8 @@
   X(rhs_imatmul_pack_kxn_x32p2vlx1b_x32_x32_sme) \
   X(rhs_imatmul_pack_kxn_x32p4vlx1b_x32_x32_sve) \
   X(imatmul_pack_rhs_nxk_x16p2vlx2bx16_x16_x16_sme) \
+  X(rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme) \
   X(lhs_quant_pack_bf16p1x4_f32_neon) \
   X(lhs_quant_pack_bf16p8x4_f32_neon) \
   X(lhs_pack_bf16p8x4_f16_neon) \
@@ -2286,7 +2365,9 @@
   X(lhs_quant_pack_qsi8d32pscalef32_f16_neon) \
   X(rhs_pack_nxk_qai4c32p_qau4c32s0s1_f32_f32_f32_neon) \
   X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s0s1_f32_f32_f32_neon) \
-  X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon)
+  X(rhs_pack_nxk_qai4c32ps1s0nrx4_qau4c32s1s0_f32_f32_f32_neon) \
+  X(rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme) \
+  X(rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme)
 
 #define TW_KAI_STATIC_CHUNK_MATMULS(X) \
   X(imatmul_clamp_qai8_qai8p_qsi8cxp, imatmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa) \
@@ -2307,3 +2388,11 @@
 
 #define TW_KAI_STATIC_ROW_MATMULS(X) \
   X(matmul_clamp_qai8_qai8p_qsi8cxp, matmul_clamp_qai8_qai8_qsi8cxp2vlx4sb_1x16vl_sme2_dot)
+
+#define TW_KAI_STRUCT_PACKERS(X) \
+  X(rhs_pack_kxn_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme) \
+  X(rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme)
+
+#define TW_KAI_TAP_PACKERS(X) \
+  X(rhs_dwconv_pack_x32p1vlx1b_x32_x32_sme) \
+  X(rhs_dwconv_pack_x16p1vlx1b_x16_x16_sme)

@@ -5,9 +5,10 @@
 //
 // from   specs/attention_f32_f32_f16.yaml (52989ffaea8cc7af)
 // from   specs/attention_f32_f32_qsi8c32.yaml (6c89d36abbbb5795)
-// from   specs/dwconv_clamp_f16_f16_f16p.yaml (ff341c82528c4fd0)
-// from   specs/dwconv_clamp_f32_f32_f32p.yaml (9947034c20be5134)
+// from   specs/dwconv_clamp_f16_f16_f16p.yaml (a39f42ad35c06528)
+// from   specs/dwconv_clamp_f32_f32_f32p.yaml (cac7f2604a8e4d24)
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
+// from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
 // from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (82de92023de216b0)
 // from   specs/matmul_clamp_f32_f16p_f16p.yaml (469429e8efb1f04e)
@@ -22,7 +23,7 @@
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml (eeb581b70bdf9e67)
 // from   specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml (00d216dcd03671d2)
-// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (2320c441f09b9de5)
+// from   specs/matmul_clamp_f32_qai8dxp_qsu2cxp.yaml (003110b0239400bb)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
 // from   specs/matmul_clamp_f32_qsi8d32p_qmi2k16p.yaml (b12eb39c0fabcc2e)
@@ -116,6 +117,7 @@ void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_3x3s2_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f16_f16_f16p4x1_5x5s2_7x8_neon_asm(const tw_args *args);
+void tw_dwconv_clamp_f16_f16_f16p8svlx1_3x3s1_8x8svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p1x1_5x5s1_4x1_scalar(const tw_args *args);
@@ -148,6 +150,7 @@ void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x4_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x4_neon(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_f32_f32_f32p4x1_5x5s2_7x8_neon_asm(const tw_args *args);
+void tw_dwconv_clamp_f32_f32_f32p4svlx1_3x3s1_8x8svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_3x3s1_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_3x3s2_4x1_scalar(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp1x1_5x5s1_4x1_scalar(const tw_args *args);
@@ -172,6 +175,8 @@ void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s1_7x8_neon_asm(const tw_args *args
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_3x3s2_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s1_7x8_neon_asm(const tw_args *args);
 void tw_dwconv_clamp_qai8_qai8_qsi8cxp4x1_5x5s2_7x8_neon_asm(const tw_args *args);
+void tw_imatmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve_kleidiai_u8_asm(const tw_args *args);
+void tw_imatmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve_kleidiai_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8x1_1x32_neon_fp16_u8_a2_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8x1_1x32_neon_fp16_u8_a2(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8x1_4x16_neon_fp16_u16_asm(const tw_args *args);
@@ -919,6 +924,7 @@ void tw_matmul_acc_clamp_f32_qai8dxp8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(cons
 void tw_matmul_acc_clamp_f32_qai8dxp1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4_1x16_neon_dotprod_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4_1x16_neon_dotprod_kleidiai(const tw_args *args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_4x8_neon_dotprod_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp1x4_qsu2cxp16svlx4_1x64svl_sme2_dot_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_f32_qai8dxp4svlx4_qsu2cxp16svlx4_4svlx16svl_sme2_kleidiai_asm(const tw_args *args);
@@ -1878,6 +1884,8 @@ void tw_rhs_pack_nxk_f16p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p4x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p4x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f16p8svlx1_sme2_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f16p8svlx1_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p1x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p1x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p8x1_avx2(const tw_pack_args *args);
@@ -1886,6 +1894,8 @@ void tw_rhs_pack_nxk_f32p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16x1_avx512f(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p4x1_neon(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p4x1_neon(const tw_pack_args *args);
+void tw_rhs_pack_nxk_f32p4svlx1_sme2_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p4svlx1_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp1x1_scalar_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp1x1_scalar_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp8x1_avx2_static(const tw_pack_args *args);
@@ -1894,6 +1904,7 @@ void tw_rhs_pack_nxk_qsi8cxp16x1_avx512f_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp16x1_avx512f_static(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi8cxp4x1_neon_static(const tw_pack_args *args);
 void tw_rhs_pack_kxn_qsi8cxp4x1_neon_static(const tw_pack_args *args);
+void tw_rhs_pack_kxn_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p8x1_neon_fp16(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p8x1_neon_fp16(const tw_pack_args *args);
 void tw_rhs_pack_q4_1_f16p8x1_neon_fp16(const tw_pack_args *args);
@@ -1972,7 +1983,6 @@ void tw_rhs_pack_nxk_f32p16x1_neon_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16x1_neon_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16_f32p16x1_neon_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
-void tw_rhs_pack_kxn_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16_f32p16vlx1_sve_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f32p16vlx1_sve2(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f32p16vlx1_sve2(const tw_pack_args *args);

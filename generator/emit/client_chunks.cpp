@@ -17,6 +17,35 @@ std::string shape_text(const ClientPacker& packer, const Layout& layout) {
 
 }  // namespace
 
+bool is_indirect(const Variant& kernel) {
+  return kernel.family.operation == Operation::indirect;
+}
+
+/// Pointers to a chunk of all rows of a step stand together. Where chunks are empty there are none.
+std::string indirect_args(const ClientMatmul& matmul) {
+  return fmt::format(
+      "  args.block = k_chunk_length == 0 ? 1 : k_chunk_length;\n"
+      "  args.lhs = indirection_buffer;\n"
+      "  args.lhs_stride = k_chunk_count * sizeof(void*);\n"
+      "  args.lhs_pad = pad_ptr;\n"
+      "  args.lhs_offset = lhs_ptr_offset;\n"
+      "  args.lhs_chunk_stride = {} * sizeof(void*);\n",
+      length_text(matmul.m_step));
+}
+
+/// Rows left over are in one step, one pointer after the other.
+std::string call_by_table_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
+  return fmt::format(
+      "  args.m = m / {0} * {0};\n"
+      "  {1}(&args);\n"
+      "  args.lhs = (const char*)indirection_buffer + args.m * args.lhs_stride;\n"
+      "  args.lhs_stride = sizeof(void*);\n"
+      "  args.dst = (char*)dst + args.m * dst_stride_row;\n"
+      "  args.m = m - args.m;\n"
+      "  {2}(&args);\n",
+      length_text(matmul.m_step), codes.front().symbol, codes.back().symbol);
+}
+
 std::vector<ClientFunction> told_in_chunks(std::vector<ClientFunction> functions,
                                            const Layout& layout) {
   for (ClientFunction& each : functions) {

@@ -9,6 +9,7 @@ namespace tw {
 namespace {
 
 constexpr std::string_view headers = "kai/ukernels/matmul";
+constexpr std::string_view depthwise_headers = "kai/ukernels/dwconv";
 
 std::string extern_c(const std::string& text) {
   return "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + text +
@@ -21,7 +22,11 @@ std::string pointer_name(const ClientFunction& function) {
   return function.name == "run" ? "run_matmul" : function.name;
 }
 
+/// A side that the function's name says is not said again.
 std::string c_name(const std::string& function, const std::string& name) {
+  constexpr std::string_view side = "rhs_";
+  const bool said = function.starts_with(side) && name.starts_with(side);
+  if (said) return fmt::format("kai_{}_{}", function, name.substr(side.size()));
   return fmt::format("kai_{}_{}", function, name);
 }
 
@@ -117,11 +122,20 @@ std::string client_header(const ClientMatmul& matmul) {
 }
 
 std::string client_header(const ClientPacker& packer) {
-  return fmt::format("{}/pack/kai_{}.h", headers, packer.name);
+  return fmt::format("{}/pack/kai_{}.h", packer.of_taps ? depthwise_headers : headers, packer.name);
+}
+
+std::string client_header(const ClientDepthwise& depthwise) {
+  return fmt::format("{}/{}/kai_{}.h", depthwise_headers, depthwise.folder, depthwise.name);
 }
 
 std::string client_interface(const ClientMatmul& matmul) {
   return fmt::format("{}/{}/kai_{}_interface.h", headers, matmul.folder, matmul.family);
+}
+
+std::string client_interface(const ClientDepthwise& depthwise) {
+  return fmt::format("{}/{}/kai_{}_interface.h", depthwise_headers, depthwise.folder,
+                     depthwise.kernel->family.name);
 }
 
 std::string print_client_header(const std::string& name,
@@ -137,20 +151,21 @@ std::string print_client_header(const ClientPacker& packer,
   return text + extern_c(declarations(packer.name, functions));
 }
 
-std::string print_client_interface(const ClientMatmul& matmul,
+std::string print_client_interface(const std::string& family, const std::string& pointers,
                                    const std::vector<ClientFunction>& functions) {
   std::string types;
   std::string members;
   for (const ClientFunction& function : functions) {
+    if (!function.in_struct) continue;
     const std::string type =
-        fmt::format("kai_{}_{}_func_t", matmul.family,
+        fmt::format("kai_{}_{}_func_t", family,
                     function.name == "run" ? pointer_name(function) : function.name);
     const std::string begin = fmt::format("typedef {} (*{})", function.result, type);
     types += begin + parameter_list(function, begin.size()) + ";\n";
     members += fmt::format("  {} {};\n", type, pointer_name(function));
   }
-  return header_begin(functions) + extern_c(fmt::format("{}\nstruct kai_{}_ukernel {{\n{}}};\n",
-                                                        types, matmul.pointers, members));
+  return header_begin(functions) +
+         extern_c(fmt::format("{}\nstruct kai_{}_ukernel {{\n{}}};\n", types, pointers, members));
 }
 
 std::string print_client_source(const ClientMatmul& matmul,
@@ -181,10 +196,31 @@ std::string print_client_source(const ClientPacker& packer,
       client_header(packer), guarded(guard, text));
 }
 
+std::string print_client_source(const ClientDepthwise& depthwise,
+                                const std::vector<ClientFunction>& functions,
+                                const ClientCode& code, const std::string& guard) {
+  const std::string text =
+      declare_codes({code}, "tw_args") + definitions(depthwise.name, functions);
+  return fmt::format(
+      "#include \"{}\"\n\n#include \"depthwise.h\"\n#include \"kai/kai_common.h\"\n\n{}",
+      client_header(depthwise), guarded(guard, text));
+}
+
+std::string print_client_source(const ClientStructPacker& packer,
+                                const std::vector<ClientFunction>& functions) {
+  return "#include \"kai/kai_common.h\"\n#include \"pack_structs.h\"\n\n" +
+         declarations(packer.name, functions) + definitions(packer.name, functions);
+}
+
+std::string client_list_name(const ClientDepthwise& depthwise) {
+  return depthwise.rows != 0 ? "DEPTHWISE_LINES" : "DEPTHWISE_PLANES";
+}
+
 std::string client_list_name(const ClientMatmul& matmul) {
   const Variant& kernel = *matmul.kernels.front();
   if (is_unpacked(kernel.lhs)) {
-    return is_static(*kernel.family.lhs) ? "STATIC_ROW_MATMULS" : "FLOAT_MATMULS";
+    if (is_static(*kernel.family.lhs)) return "STATIC_ROW_MATMULS";
+    return matmul.in_chunks ? "INDIRECT_MATMULS" : "FLOAT_MATMULS";
   }
   if (matmul.in_chunks) {
     return is_static(*kernel.family.lhs) ? "STATIC_CHUNK_MATMULS" : "CHUNK_MATMULS";
@@ -194,6 +230,7 @@ std::string client_list_name(const ClientMatmul& matmul) {
 }
 
 std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
+  if (packer.of_taps) return "TAP_PACKERS";
   const bool has_scales = field_index(layout, FieldKind::scales) >= 0;
   if (packer.in_chunks) {
     if (packer.side == Side::lhs) return "CHUNK_ROW_PACKERS";
@@ -228,9 +265,14 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
     if (is_new) text += fmt::format("#include <{}>\n", header);
     return is_new;
   };
+  std::string declared;
   for (const ClientEntry& entry : entries) {
-    include(entry.header);
     lists["RUNS"].push_back(entry.name);
+    if (entry.header.empty()) {
+      declared += declarations(entry.name, entry.functions);
+    } else {
+      include(entry.header);
+    }
     for (const ClientFunction& function : entry.functions) {
       lists["FUNCTIONS"].push_back(c_name(function.name, entry.name));
     }
@@ -242,9 +284,13 @@ std::string print_client_list(const std::string& version, const std::vector<Clie
     if (!families.insert(entry.family).second) continue;
     include(entry.interface);
     for (const ClientFunction& function : entry.functions) {
+      if (!function.in_struct) continue;
       lists["MEMBERS"].push_back(
           fmt::format("kai_{}_ukernel, {}", entry.family, pointer_name(function)));
     }
+  }
+  if (!declared.empty()) {
+    text += "#include <kai/ukernels/matmul/kai_matmul_pack_rhs_types.h>\n\n" + extern_c(declared);
   }
   text += fmt::format("\n#define TW_KAI_VERSION \"{}\"\n", version);
   for (const auto& [name, list] : lists) text += list_macro("TW_KAI_" + name, list);

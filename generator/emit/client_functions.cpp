@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "emit/client_parts.h"
@@ -19,13 +20,18 @@ const char* output_type(const Family& family) {
 
 /// Of activations, and what becomes of them.
 ClientParameters lhs_parameters(const Variant& kernel) {
+  if (is_indirect(kernel)) {
+    return {"const void* indirection_buffer", "const void* pad_ptr", "size_t lhs_ptr_offset"};
+  }
   if (!is_unpacked(kernel.lhs)) return {"const void* lhs_packed"};
   // Of codes one row, of which nobody tells the next one's place.
   if (is_static(*kernel.family.lhs)) return {"const void* lhs"};
   return {"const void* lhs", "size_t lhs_stride"};
 }
 
-std::string lhs_args(const Variant& kernel) {
+std::string lhs_args(const ClientMatmul& matmul) {
+  const Variant& kernel = *matmul.kernels.front();
+  if (is_indirect(kernel)) return indirect_args(matmul);
   if (is_unpacked(kernel.lhs)) {
     const bool codes = is_static(*kernel.family.lhs);
     return fmt::format("  args.lhs = lhs;\n  args.lhs_stride = {};\n", codes ? "k" : "lhs_stride");
@@ -59,6 +65,7 @@ std::string call_kernel(const Variant& kernel, const std::vector<ClientCode>& co
 /// Codes of the kernels for whole tiles come first, then those for the rest.
 std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
   const Variant& kernel = *matmul.kernels.front();
+  if (is_indirect(kernel)) return call_by_table_rows(matmul, codes);
   const Variant& rest = *matmul.rest.front();
   const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2);
   const std::string left = fmt::format("m % {}", length_text(kernel.tile.m));
@@ -122,7 +129,7 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
               "  args.m = m;\n"
               "  args.n = n;\n"
               "  args.k = k;\n" +
-              (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(kernel) +
+              (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(matmul) +
               "  args.rhs = rhs_packed;\n"
               "  args.rhs_stride = rhs_panel_bytes(k" +
               (bl.empty() ? "" : ", bl") +
@@ -241,13 +248,19 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
   // Rows that are not packed are in no panels.
   if (is_unpacked(kernel.lhs)) all.erase(all.begin() + 2);
   if (!matmul.in_chunks) return all;
-  all.erase(all.begin() + 2, all.begin() + 6);
+  // Nor are panels told.
+  const auto offset = std::find_if(all.begin(), all.end(), [](const ClientFunction& each) {
+    return each.name.starts_with("get_lhs_");
+  });
+  offset->in_struct = !is_indirect(kernel);
+  all.erase(all.begin() + 2, offset);
   all.back().member = "run_imatmul";
   return told_in_chunks(all, kernel.rhs);
 }
 
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes) {
+  if (packer.of_taps) return tap_packer_functions(packer, layout, codes);
   if (packer.panel != Length{}) return panel_packer_functions(packer, layout, codes);
   const bool has_code = !codes.empty();
   if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);

@@ -16,6 +16,7 @@ struct ClientFunction {
   std::vector<std::string> parameters;  ///< "size_t m_idx"
   std::string body;                     ///< statements, indented
   std::string member = {};              ///< of the family's struct; empty: as the name
+  bool in_struct = true;                ///< is there such a member?
 };
 
 /// Generated code for one shape of panels and one length of blocks (long ones: that of any of
@@ -30,9 +31,13 @@ struct ClientCode {
 /// `codes`: those of its kernels.
 std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes);
+std::vector<ClientFunction> depthwise_functions(const ClientDepthwise& depthwise,
+                                                const ClientCode& code);
 /// `layout`: of any of the panels that it fills; `codes`: generated packers, of some of them.
 std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const Layout& layout,
                                              const std::vector<ClientCode>& codes);
+
+std::vector<ClientFunction> packer_functions(const ClientStructPacker& packer);
 
 /// C for a number, or for one that depends on the length of streaming vectors.
 std::string length_text(Length length);

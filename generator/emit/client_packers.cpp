@@ -113,6 +113,15 @@ ClientFunction rhs_offset(const Weights& weights) {
 
 }  // namespace
 
+std::vector<ClientFunction> packer_functions(const ClientStructPacker& packer) {
+  return {{"run",
+           "void",
+           {"const struct kai_matmul_pack_rhs_uker_config* config",
+            "const struct kai_matmul_pack_rhs_uker_args* args", "int32_t rhs_zero_point"},
+           fmt::format("  KAI_UNUSED(config);\n  {}(args, {}, rhs_zero_point, {:d});\n", packer.by,
+                       length_text(packer.panel), packer.rows_of_n)}};
+}
+
 std::string pack_args(const std::string& rows, const std::string& operand,
                       const std::string& source) {
   return fmt::format(

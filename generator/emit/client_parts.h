@@ -41,6 +41,12 @@ std::vector<ClientFunction> panel_packer_functions(const ClientPacker& packer, c
                                                    const std::vector<ClientCode>& codes);
 
 // client_chunks.cpp
+/// Whether pointers tell the rows of activations.
+bool is_indirect(const Variant& kernel);
+/// What such kernels are told of them.
+std::string indirect_args(const ClientMatmul& matmul);
+/// As call_by_rows().
+std::string call_by_table_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes);
 /// Functions of k that are told its chunks.
 std::vector<ClientFunction> told_in_chunks(std::vector<ClientFunction> functions,
                                            const Layout& layout);
@@ -49,6 +55,11 @@ std::string call_for_chunks(const ClientPacker& packer, const Layout& layout,
                             const std::string& call);
 /// Rows of activations that pointers tell.
 ClientFunction run_chunk_rows(const ClientPacker& packer, const Layout& layout);
+
+// client_depthwise.cpp
+/// Of weights of depthwise convolutions.
+std::vector<ClientFunction> tap_packer_functions(const ClientPacker& packer, const Layout& layout,
+                                                 const std::vector<ClientCode>& codes);
 
 // client_packers.cpp
 /// Of packers of quantized operands.

@@ -245,6 +245,9 @@ std::string print_kernels(const Registry& registry, const Names& names, const Ke
   size_t count = 0;
   for (const KernelEntry& kernel : registry.kernels) {
     if (kernel.variant->family.operation != its.operation) continue;
+    // Plans pack weights of depthwise convolutions themselves, as our own kernels like them.
+    const bool theirs = kernel.variant->style == LayoutStyle::kleidiai;
+    if (theirs && its.operation == Operation::depthwise) continue;
     rows += its.print(kernel, names);
     ++count;
   }

@@ -15,15 +15,12 @@
 namespace tw {
 namespace {
 
-constexpr int64_t pointer_bytes = 8;
-
 void check_tile(const Variant& v) {
-  const Length lanes = v.isa->vector_bytes.divided(4);
-  if (v.tile.m.is_fixed() && ratio(v.tile.n, lanes) >= 1) return;
+  if (v.tile.m.is_fixed() && ratio(v.tile.n, v.rhs.panel) >= 1) return;
   throw std::invalid_argument(
       fmt::format("tile {}x{} does not fit depthwise convolutions on {}: any number of pixels by "
                   "whole vectors, multiples of {} channels, do",
-                  to_string(v.tile.m), to_string(v.tile.n), v.isa->name, to_string(lanes)));
+                  to_string(v.tile.m), to_string(v.tile.n), v.isa->name, to_string(v.rhs.panel)));
 }
 
 class DepthwiseWriter {
@@ -32,6 +29,7 @@ class DepthwiseWriter {
       : v_(v),
         b_(v.code_name(), *v.isa),
         vectors_(ratio(v.tile.n, v.isa->vector_bytes.divided(4))),
+        panels_(ratio(v.tile.n, v.rhs.panel)),
         pixels_(v.tile.m.fixed) {}
 
   Program write() {
@@ -42,7 +40,7 @@ class DepthwiseWriter {
       channels(p[0], p[1], p[2]);
       const Value done = b_.op(OpCode::length, {}, {.offset = v_.tile.n});
       const Value panels =
-          b_.op(OpCode::imul, {b_.arg(ArgField::rhs_stride), b_.constant(vectors_)});
+          b_.op(OpCode::imul, {b_.arg(ArgField::rhs_stride), b_.constant(panels_)});
       return std::vector{b_.op(OpCode::isub_sat, {p[0], done}), b_.add(p[1], v_.tile.n * 4),
                          b_.op(OpCode::iadd, {p[2], panels})};
     });
@@ -75,10 +73,10 @@ class DepthwiseWriter {
   void channels(Value left, Value column_bytes, Value rhs) {
     Tile1 t{b_,       v_,   {},       {},          b_.op(OpCode::length, {}, {.offset = taps()}),
             no_value, left, no_value, column_bytes};
-    const Length lanes = t.lanes();
-    t.rhs = {&v_.rhs,
-             clamped_pointers(b_, rhs, b_.arg(ArgField::rhs_stride), left, lanes, vectors_, "rhs"),
-             no_value, 1};
+    t.rhs = {
+        &v_.rhs,
+        clamped_pointers(b_, rhs, b_.arg(ArgField::rhs_stride), left, v_.rhs.panel, panels_, "rhs"),
+        no_value, vectors_ / panels_};
     t.dst = b_.op(OpCode::iadd, {b_.arg(ArgField::dst), bytes_of(v_.family.dst, column_bytes)}, {},
                   "dst", Role::address);
     const OutputStage output(t);
@@ -96,10 +94,11 @@ class DepthwiseWriter {
 
   void whole_channels(Channels& c, const std::vector<Place>& biases) {
     c.bias.clear();
-    for (const Place& at : biases) {
-      c.bias.push_back(
-          b_.op(OpCode::load, {at.pointer}, {.offset = at.offset}, "bias", Role::operand));
-    }
+    for (const Place& at : biases) c.bias.push_back(load_bias(c.t, at));
+    all_pixels(c);
+  }
+
+  void all_pixels(const Channels& c) {
     if (pixels_ == 1) return single_pixels(c);
     const Value least = b_.constant(pixels_);
     b_.branch(
@@ -118,12 +117,11 @@ class DepthwiseWriter {
     }
     for (int64_t j = 0; j < vectors_; ++j) {
       const Place& at = biases[static_cast<size_t>(j)];
-      c.bias.push_back(c.exist.empty()
-                           ? load_lanes(t, c.last, biases.front().pointer, at, j, 32, "bias")
-                           : b_.op(OpCode::load_pred, {c.exist[static_cast<size_t>(j)], at.pointer},
-                                   {.bits = 32, .offset = at.offset}, "bias", Role::operand));
+      c.bias.push_back(c.exist.empty() ? load_bias_lanes(t, biases, c.last, j)
+                                       : load_bias(t, at, c.exist[static_cast<size_t>(j)]));
     }
-    single_pixels(c);
+    // The longer vectors are, the more channels lie at an edge.
+    v_.isa->vector_bytes.is_fixed() ? single_pixels(c) : all_pixels(c);
   }
 
   // ---- tiles of pixels ----
@@ -140,13 +138,15 @@ class DepthwiseWriter {
         b_.op(OpCode::imul, {b_.arg(ArgField::dst_stride), b_.constant(pixels_)});
     const Value count =
         b_.op(OpCode::idiv, {b_.add(m, pixels_ - 1), b_.constant(pixels_)}, {}, "tiles");
-    const int64_t macs = pixels_ * v_.tile.n.fixed * taps().fixed;
-    b_.hot_loop("pixels", count, {b_.constant(0), b_.constant(0)}, macs,
-                [&](const std::vector<Value>& p) {
-                  const Value out = b_.op(OpCode::imin, {p[1], last_out});
-                  tile(c, b_.op(OpCode::imin, {p[0], last_in}), out);
-                  return std::vector{b_.add(p[0], step), b_.op(OpCode::iadd, {p[1], tile_bytes})};
-                });
+    const int64_t macs = pixels_ * v_.tile.n.at({}) * taps().fixed;
+    const std::vector<Value> first = {b_.constant(0), b_.constant(0)};
+    const auto body = [&](const std::vector<Value>& p) {
+      const Value out = b_.op(OpCode::imin, {p[1], last_out});
+      tile(c, b_.op(OpCode::imin, {p[0], last_in}), out);
+      return std::vector{b_.add(p[0], step), b_.op(OpCode::iadd, {p[1], tile_bytes})};
+    };
+    c.whole ? b_.hot_loop("pixels", count, first, macs, body)
+            : b_.loop("pixels_edge", count, first, body);
   }
 
   /// `in`: bytes in a line of the table, `out`: of outputs, in front of its first pixel.
@@ -172,9 +172,10 @@ class DepthwiseWriter {
   Rows line_of_taps(const Channels& c, int64_t y) {
     Rows weights(static_cast<size_t>(v_.window.width));
     for (int64_t x = 0; x < v_.window.width; ++x) {
-      for (const Value panel : c.t.rhs.base) {
+      for (int64_t j = 0; j < vectors_; ++j) {
+        const Value panel = c.t.rhs.base[static_cast<size_t>(j / c.t.rhs.rows)];
         weights[static_cast<size_t>(x)].push_back(
-            load_tap(panel, code_offset(v_.rhs, 0, y * v_.window.width + x)));
+            load_tap(panel, code_offset(v_.rhs, 0, y * v_.window.width + x) + in_panel(c, j)));
       }
     }
     return weights;
@@ -225,11 +226,12 @@ class DepthwiseWriter {
     const Value at = pixel(c, carried[0], 0);
     carried[0] = b_.add(carried[0], pointer_bytes);
     for (int64_t j = 0; j < vectors_; ++j) {
-      Value& weights = carried[static_cast<size_t>(1 + j)];
-      Value& sum = carried[static_cast<size_t>(1 + vectors_ + j)];
-      const Value tap = load_tap(weights, 0);
+      Value& weights = carried[static_cast<size_t>(1 + j / c.t.rhs.rows)];
+      Value& sum = carried[static_cast<size_t>(1 + panels_ + j)];
+      const Value tap = load_tap(weights, code_offset(v_.rhs, 0, 0) + in_panel(c, j));
       sum = multiply(c, load_pixel(c, at, j), tap, sum);
-      weights = b_.add(weights, step_bytes(v_.rhs, 1));
+      const bool last = (j + 1) % c.t.rhs.rows == 0;  // of its panel
+      if (last) weights = b_.add(weights, step_bytes(v_.rhs, 1));
     }
     return carried;
   }
@@ -260,6 +262,11 @@ class DepthwiseWriter {
                    Role::operand);
     };
     return widened(b_, loaded(), type(), name, Role::operand);
+  }
+
+  /// From a panel's first channels to those of vector j.
+  [[nodiscard]] Length in_panel(const Channels& c, int64_t j) const {
+    return lanes_bytes(b_.isa(), v_.rhs.element) * (j % c.t.rhs.rows);
   }
 
   /// A vector of a tap's weights.
@@ -300,7 +307,7 @@ class DepthwiseWriter {
 
   const Variant& v_;
   Builder b_;
-  int64_t vectors_, pixels_;
+  int64_t vectors_, panels_, pixels_;
 };
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace tw {
 namespace {
 
-std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
-  multiplier.prepare(t);
-  KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, {})};
+/// Over `depth` values of k from `state` on; returns where it got to.
+KState multiply_rows(const Tile1& t, Multiplier& multiplier, Multiplier& single, KState state,
+                     Value depth) {
   auto run = [&](Multiplier& with, const KLoop& loop, int64_t first = 0) {
     state = k_loop(t, loop, state,
                    [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
@@ -29,15 +29,15 @@ std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multipl
     run(multiplier, {count, step, step / multiplier.group(), hot});
   };
   const auto rest = [&](int64_t of) {
-    return t.b.op(OpCode::iand_imm, {t.padded}, {.imm = of - 1}, "k_rest");
+    return t.b.op(OpCode::iand_imm, {depth}, {.imm = of - 1}, "k_rest");
   };
   const int64_t unroll = t.v.knobs.unroll_k;
   const int64_t kr = t.v.rhs.order.kr;
   const int64_t group = first_k(t.v.rhs, 1);
-  whole(t.padded, unroll, true);
+  whole(depth, unroll, true);
   if (kr == 1) {
     if (unroll > 1) run(single, {rest(unroll), 1, 1, false});
-    return state.carried;
+    return state;
   }
   if (unroll > group) whole(rest(unroll), group, false);
   single.prepare(t);
@@ -49,7 +49,22 @@ std::vector<Value> multiply_rows(const Tile1& t, Multiplier& multiplier, Multipl
     state = {start.lhs, start.rhs, state.carried};
     run(single, {count, 1, 1, false, 1}, k);
   }
-  return state.carried;
+  return state;
+}
+
+/// Where a row's values of a chunk are, whose pointer stands there.
+Value chunk_of(const Tile1& t, Value place) {
+  Builder& b = t.b;
+  const Value pointer = b.op(OpCode::load_pointer, {place}, {}, "chunk");
+  const Value pad = b.arg(ArgField::lhs_pad);
+  const Value moved = b.op(OpCode::iadd, {pointer, b.arg(ArgField::lhs_offset)});
+  const Value differs = b.op(OpCode::isub, {pointer, pad});
+  return b.op(OpCode::if_null, {differs, pointer, moved}, {}, "row", Role::address);
+}
+
+KState first_state(const Tile1& t, Multiplier& multiplier) {
+  multiplier.prepare(t);
+  return {code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, {})};
 }
 
 std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
@@ -86,7 +101,23 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
 
 Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
   if (t.rhs.layout->block != 0) return multiplier.finish(t, multiply_blocks(t, multiplier));
-  return multiplier.finish(t, multiply_rows(t, multiplier, single));
+  const KState start = first_state(t, multiplier);
+  return multiplier.finish(t, multiply_rows(t, multiplier, single, start, t.padded).carried);
+}
+
+Rows indirect_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
+  const auto chunk = [&](KState& at) {
+    KState values = at;
+    for (Value& row : values.lhs) row = chunk_of(t, row);
+    values = multiply_rows(t, multiplier, single, values, t.b.arg(ArgField::block));
+    at.rhs = values.rhs;
+    for (Value& place : at.lhs) {
+      place = t.b.op(OpCode::iadd, {place, t.b.arg(ArgField::lhs_chunk_stride)}, {}, "place",
+                     Role::address);
+    }
+    return values.carried;
+  };
+  return multiplier.finish(t, block_loop(t, t.blocks, first_state(t, multiplier), chunk).carried);
 }
 
 }  // namespace tw

@@ -126,6 +126,16 @@ void check_knobs(const Variant& v) {
   }
 }
 
+/// Chunks end where they do: a row's pointers are to its own values, and weights have no groups.
+void check_rows(const Variant& v) {
+  if (v.family.operation != Operation::indirect) return;
+  if (is_unpacked(v.lhs) && v.rhs.order.kr == 1 && v.rhs.block == 0) return;
+  throw std::invalid_argument(
+      fmt::format("rows that pointers tell are not possible with {} by {}, kr {}: with floats that "
+                  "are not packed, kr 1, they are",
+                  v.family.lhs->name, v.family.rhs->name, v.rhs.order.kr));
+}
+
 /// What a loop over tiles of one side carries: the panel, and the part of it when tiles are parts.
 struct Walk {
   Value panel = no_value;
@@ -312,13 +322,15 @@ class KernelWriter {
     const Walk lhs = pop(q, at, lhs_span_);
     Tile1 t{b_, v_, {}, {}, no_value, m_left, n_left, dst, column_bytes};
     t.padded = padded_k();
-    if (has_long_blocks(v_.rhs)) {
+    if (has_long_blocks(v_.rhs) || is_indirect()) {
       t.blocks = b_.op(OpCode::idiv, {t.padded, b_.arg(ArgField::block)}, {}, "blocks");
     }
-    t.lhs = {&v_.lhs,
-             clamped_pointers(b_, lhs.panel, b_.arg(ArgField::lhs_stride), m_left, v_.lhs.panel,
-                              lhs_span_.panels, "lhs"),
-             lhs.sub, lhs_span_.parts > 1 ? v_.tile.m.fixed : v_.lhs.panel.fixed};
+    const Value row_step =
+        is_indirect() ? b_.constant(pointer_bytes) : b_.arg(ArgField::lhs_stride);
+    t.lhs = {
+        &v_.lhs,
+        clamped_pointers(b_, lhs.panel, row_step, m_left, v_.lhs.panel, lhs_span_.panels, "lhs"),
+        lhs.sub, lhs_span_.parts > 1 ? v_.tile.m.fixed : v_.lhs.panel.fixed};
     const Length lanes = t.lanes();
     t.rhs = {&v_.rhs,
              clamped_pointers(b_, rhs.panel, b_.arg(ArgField::rhs_stride), n_left, v_.rhs.panel,
@@ -349,7 +361,10 @@ class KernelWriter {
     return yields;
   }
 
+  [[nodiscard]] bool is_indirect() const { return v_.family.operation == Operation::indirect; }
+
   Rows sums(const Tile1& t) {
+    if (is_indirect()) return indirect_sums(t, *multiplier_, *make_single(v_));
     if (is_unpacked(v_.lhs)) return float_sums(t, *multiplier_, *make_single(v_));
     if (is_float(*v_.family.lhs)) return multiplier_->finish(t, multiply_all(t, *multiplier_, {}));
     return v_.rhs.block != 0 ? block_sums(t, *multiplier_) : channel_sums(t, *multiplier_);
@@ -371,6 +386,7 @@ Program lower(const Variant& variant) {
   if (variant.stage != Stage::none) return lower_attention(variant);
   check_tile(variant);
   check_knobs(variant);
+  check_rows(variant);
   return KernelWriter(variant).write();
 }
 

@@ -301,6 +301,9 @@ Rows channel_sums(const Tile1& t, Multiplier& multiplier);
 Rows block_sums(const Tile1& t, Multiplier& multiplier);
 /// ... and of floats. `single` takes one k at a time, where k ends.
 Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
+/// The same of rows that pointers tell, chunk by chunk; bases of the lhs are places in the table.
+Rows indirect_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
+inline constexpr int64_t pointer_bytes = 8;
 /// The k loop and the outputs, with sums in accumulator tiles ...
 void lower_tiles(const Tile1& t);
 /// ... of which four rows make one row of outputs ...

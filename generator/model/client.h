@@ -29,6 +29,14 @@ struct ClientMatmul {
   std::vector<const Variant*> rest;
 };
 
+struct ClientDepthwise {
+  std::string name;    ///< "dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla"
+  std::string family;  ///< as those of ClientMatmul
+  std::string folder;
+  const Variant* kernel = nullptr;
+  int64_t rows = 0;  ///< lines of outputs that a call makes; 0: all of a plane
+};
+
 /// Packers into panels of any shape: which of ours there are follows from the kernels' layouts.
 struct ClientPacker {
   std::string name;  ///< "rhs_pack_nxk_qsi4cxp_qs4cxs1s0"
@@ -52,6 +60,7 @@ struct ClientPacker {
   bool first_again = false;       ///< of weights: behind the last value of k the first one again
   bool first_row = false;         ///< of activations: where there are no rows the panel's first one
   bool in_chunks = false;         ///< as those of ClientMatmul; rows of the lhs by pointers
+  bool of_taps = false;           ///< of depthwise convolutions, whose k is the taps of a window
   Where where;
 
   /// Of weights: code 0 of a block is worth something, as callers tell.
@@ -60,10 +69,20 @@ struct ClientPacker {
   }
 };
 
+/// Packers that are told structs, which only their library's own functions call: plain C.
+struct ClientStructPacker {
+  std::string name;
+  std::string by;          ///< the function in C
+  bool rows_of_n = false;  ///< as that of ClientPacker
+  Length panel = 0;
+};
+
 struct ClientNames {
   std::string version;  ///< of the library that had the names first
   std::vector<ClientMatmul> matmuls;
+  std::vector<ClientDepthwise> depthwise;
   std::vector<ClientPacker> packers;
+  std::vector<ClientStructPacker> struct_packers;
 };
 
 }  // namespace tw

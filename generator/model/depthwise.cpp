@@ -21,15 +21,27 @@ void check_depthwise_formats(const Family& family) {
                   lhs.name, rhs.name, output_name(family.dst)));
 }
 
+/// Run times know no weights as wide as vectors; programs that pack as KleidiAI does know them.
+void check_length(const Family& family, const Isa& isa, LayoutStyle style) {
+  if (isa.vector_bytes.is_fixed()) return;
+  if (style == LayoutStyle::own) {
+    throw std::invalid_argument("depthwise convolutions want vectors of a fixed length");
+  }
+  const int bits = tw::bits(family.dst);
+  const Length bytes = (isa.vector_bytes * bits).divided(32);
+  if (isa.has(OpCode::load_pred, bits, bytes) && isa.has(OpCode::store_pred, bits, bytes)) return;
+  throw std::invalid_argument(
+      fmt::format("depthwise convolutions of {} want loads and stores of some of a vector's "
+                  "channels, which {} does not have",
+                  family.lhs->name, isa.name));
+}
+
 /// Pixels are loaded a vector of channels at a time and widened to 32 bits.
 void check_isa(const Family& family, const Isa& isa) {
   const ElementType type = family.lhs->element;
   const Length bytes = (isa.vector_bytes * bits(type)).divided(32);
   const OpCode widens = type == ElementType::f16 ? OpCode::cvt_f16_f32 : OpCode::widen_8_32;
   const OpCode multiplies = is_float(type) ? OpCode::fma : OpCode::add;
-  if (!isa.vector_bytes.is_fixed()) {
-    throw std::invalid_argument("depthwise convolutions want vectors of a fixed length");
-  }
   const bool loads = isa.has(OpCode::load, 0, bytes) && (bits(type) == 32 || isa.has(widens));
   if (loads && isa.has(multiplies, is_float(type) ? 0 : 32)) return;
   throw std::invalid_argument(fmt::format(
@@ -40,8 +52,9 @@ void check_isa(const Family& family, const Isa& isa) {
 
 }  // namespace
 
-LayoutPair depthwise_layouts(const Family& family, const Isa& isa) {
+LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle style) {
   check_depthwise_formats(family);
+  check_length(family, isa, style);
   check_isa(family, isa);
   check_output(*family.lhs, family.dst, family.accumulate, isa);
   Layout pixels;
@@ -55,6 +68,14 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa) {
   weights.element = family.rhs->element;
   weights.panel = isa.vector_bytes.divided(4);
   weights.fields.front().type = weights.element;
+  if (style == LayoutStyle::kleidiai) {
+    if (is_static(*family.lhs)) {
+      throw std::invalid_argument("KleidiAI has no depthwise convolutions of codes: of floats");
+    }
+    weights.panel = isa.vector_bytes.divided(bits(weights.element) / 8);
+    weights.fields.insert(weights.fields.begin(), {FieldKind::bias, weights.element, 1, 1, false});
+    return {pixels, weights};
+  }
   if (is_static(*family.lhs)) {
     weights.k_multiple = 4;  // packers take codes by fours
     weights.fields.push_back({FieldKind::bias, ElementType::i32, 1, 1, false});
@@ -67,11 +88,12 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa) {
 
 std::string depthwise_name(const Variant& v) {
   const Family& family = v.family;
-  return fmt::format("{}_{}_{}p{}x{}_{}x{}s{}_{}x{}_{}",
+  const std::string style = v.style == LayoutStyle::own ? "" : fmt::format("_{}", name(v.style));
+  return fmt::format("{}_{}_{}p{}x{}_{}x{}s{}_{}x{}_{}{}",
                      operation_name(family.dst, family.accumulate, family.operation),
                      family.lhs->name, family.rhs->name, to_string(v.rhs.panel), v.rhs.order.kr,
                      v.window.height, v.window.width, v.window.stride, to_string(v.tile.m),
-                     to_string(v.tile.n), v.isa->name);
+                     to_string(v.tile.n), v.isa->name, style);
 }
 
 int64_t columns_of(const Window& window, int64_t outputs) {

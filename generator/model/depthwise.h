@@ -7,8 +7,9 @@
 namespace tw {
 
 /// Pixels as their user keeps them, and weights in panels of a vector of channels: taps as depth,
-/// behind them the bias (and scales). Throws std::invalid_argument with what would be legal.
-LayoutPair depthwise_layouts(const Family& family, const Isa& isa);
+/// behind them the bias (and scales). Of KleidiAI's a panel is a vector of values of that type, and
+/// the bias, of that type, stands first. Throws std::invalid_argument with what would be legal.
+LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle style);
 
 /// "dwconv_clamp_f32_f32_f32p8x1_3x3s1_4x8_avx2".
 std::string depthwise_name(const Variant& variant);

@@ -162,8 +162,10 @@ std::string_view source_name(ElementType values) {
 }
 
 std::string operation_name(ElementType dst, bool accumulate, Operation operation) {
-  return fmt::format("{}_{}clamp_{}", operation == Operation::matmul ? "matmul" : "dwconv",
-                     accumulate ? "acc_" : "", output_name(dst));
+  const char* name = operation == Operation::matmul     ? "matmul"
+                     : operation == Operation::indirect ? "imatmul"
+                                                        : "dwconv";
+  return fmt::format("{}_{}clamp_{}", name, accumulate ? "acc_" : "", output_name(dst));
 }
 
 const Format* find_format(std::string_view wanted) {

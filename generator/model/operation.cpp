@@ -102,9 +102,9 @@ constexpr OpInfo table[] = {
 };
 
 constexpr std::array<std::string_view, static_cast<size_t>(ArgField::all_count)> field_names = {
-    "size", "m", "n", "k", "block", "lhs", "lhs_stride", "reserved_7", "reserved_8", "reserved_9",
-    "rhs", "rhs_stride", "dst", "dst_stride", "bias", "clamp", "dst_zero_point", "lookup", "flags",
-    "rhs_prefetch",
+    "size", "m", "n", "k", "block", "lhs", "lhs_stride", "lhs_pad", "lhs_offset",
+    "lhs_chunk_stride", "rhs", "rhs_stride", "dst", "dst_stride", "bias", "clamp", "dst_zero_point",
+    "lookup", "flags", "rhs_prefetch",
     // of tw_pack_args
     "size", "rows", "k", "row_begin", "row_end", "block", "source", "source_stride", "scales",
     "bias", "packed", "packed_stride", "flags", "vector_bytes", "scale_stride", "sum_factor",

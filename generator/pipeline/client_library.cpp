@@ -51,6 +51,7 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
     const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
+    if ((variant->family.operation == Operation::depthwise) != packer.of_taps) continue;
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
     if (packer.panel != Length{}) {
       const bool reads = layout.panel == packer.panel && bias_suffix(layout) == packer.bias;
@@ -91,7 +92,9 @@ class ClientMaker {
   std::vector<TreeFile> make() {
     const ClientNames names = read_client_names(inputs_.file, inputs_.variants);
     for (const ClientMatmul& matmul : names.matmuls) add_matmul(matmul);
+    for (const ClientDepthwise& depthwise : names.depthwise) add_depthwise(depthwise);
     for (const ClientPacker& packer : names.packers) add_packer(packer);
+    for (const ClientStructPacker& packer : names.struct_packers) add_packer(packer);
     add("names.h", {"All micro-kernels here, for programs that compare."},
         print_client_list(names.version, entries_));
     files_.push_back({root + "NAMES.md", "<!--" + file_head(inputs_.origin, {spec_}, {}, "") +
@@ -123,7 +126,7 @@ class ClientMaker {
     const auto functions = matmul_functions(matmul, codes);
     if (interfaces_.insert(client_interface(matmul)).second) {
       add("include/" + client_interface(matmul), {"Pointers to what these micro-kernels have."},
-          print_client_interface(matmul, functions));
+          print_client_interface(matmul.family, matmul.pointers, functions));
     }
     std::vector<std::string> about = {"KleidiAI's name for"};
     for (const ClientCode& code : codes) about.push_back("  " + code.symbol);
@@ -133,6 +136,30 @@ class ClientMaker {
                codes);
     entries_.push_back({client_header(matmul), matmul.name, matmul.pointers,
                         client_interface(matmul), client_list_name(matmul), "", functions, codes});
+  }
+
+  void add_depthwise(const ClientDepthwise& depthwise) {
+    const ClientCode code = code_of(*depthwise.kernel);
+    const auto functions = depthwise_functions(depthwise, code);
+    const std::string interface = client_interface(depthwise);
+    if (interfaces_.insert(interface).second) {
+      add("include/" + interface, {"Pointers to what these micro-kernels have."},
+          print_client_interface(depthwise.family, depthwise.family, functions));
+    }
+    const std::vector<std::string> about = {"KleidiAI's name for", "  " + code.symbol};
+    const std::string header = client_header(depthwise);
+    add("include/" + header, about, print_client_header(depthwise.name, functions));
+    add_source(depthwise.name, about,
+               print_client_source(depthwise, functions, code, guard_of(*depthwise.kernel)),
+               {code});
+    entries_.push_back({header,
+                        depthwise.name,
+                        depthwise.family,
+                        interface,
+                        client_list_name(depthwise),
+                        "",
+                        functions,
+                        {code}});
   }
 
   void add_packer(const ClientPacker& packer) {
@@ -146,6 +173,13 @@ class ClientMaker {
                print_client_source(packer, functions, codes, layout, guard_of(*user)), codes);
     entries_.push_back({client_header(packer), packer.name, "", "",
                         client_list_name(packer, layout), plain_code(packer), functions, codes});
+  }
+
+  void add_packer(const ClientStructPacker& packer) {
+    const auto functions = packer_functions(packer);
+    add_source(packer.name, {"KleidiAI's name for a packer that is told structs"},
+               print_client_source(packer, functions), {});
+    entries_.push_back({"", packer.name, "", "", "STRUCT_PACKERS", "plain C", functions, {}});
   }
 
   /// `example` becomes one of the kernels that read what it packs. There may be no packer of

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -51,10 +52,9 @@ std::vector<const Isa*> isas_of(const Variants& variants) {
 }
 
 /// Of operations that are no products of matrices.
-std::string reason_of(LayoutPair (*layouts)(const Family&, const Isa&), const Family& family,
-                      const Isa& isa) {
+std::string reason_of(const std::function<void()>& layouts) {
   try {
-    layouts(family, isa);
+    layouts();
     return "its instructions could do it; no spec asks for that";
   } catch (const std::invalid_argument& error) {
     return error.what();
@@ -63,8 +63,12 @@ std::string reason_of(LayoutPair (*layouts)(const Family&, const Isa&), const Fa
 
 /// Why specs have no kernels of this family there: from what choosing layouts says of it.
 std::string reason(const Family& family, const Isa& isa) {
-  if (family.operation == Operation::depthwise) return reason_of(depthwise_layouts, family, isa);
-  if (family.operation == Operation::attention) return reason_of(attention_layouts, family, isa);
+  if (family.operation == Operation::depthwise) {
+    return reason_of([&] { depthwise_layouts(family, isa, LayoutStyle::own); });
+  }
+  if (family.operation == Operation::attention) {
+    return reason_of([&] { attention_layouts(family, isa); });
+  }
   std::string of_technique;
   for (const Technique technique : techniques) {
     try {

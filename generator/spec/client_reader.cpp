@@ -114,6 +114,16 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const Yam
   matmul.n_step = read_tile_n(step.at("n"));
   matmul.kernels = find_kernels(node, family, "tile");
   matmul.kr = kr != nullptr ? kr->positive() : matmul.kernels.front()->rhs.order.kr * matmul.sr;
+  const Variant& kernel = *matmul.kernels.front();
+  const bool indirect = kernel.family.operation == Operation::indirect;
+  if (is_unpacked(kernel.lhs) && matmul.in_chunks != indirect) {
+    node.at("name").fail(indirect ? "rows that pointers tell come in chunks: 'k: chunks'"
+                                  : "rows that are not packed do not come in chunks");
+  }
+  if (indirect && kernel.tile.m != matmul.m_step) {
+    step.at("m").fail(fmt::format("pointers stand together by tiles: m {}, as in the kernel's",
+                                  to_string(kernel.tile.m)));
+  }
   const YamlNode* const rest = node.find("rest");
   if (rest == nullptr) return matmul;
   matmul.rest = find_kernels(node, family, "rest");
@@ -147,6 +157,34 @@ void read_matmuls(const YamlNode& node, const Variants& variants, std::set<std::
   matmul.sr = node.at("sr").positive();
   for (const YamlNode& kernel : node.at("kernels").items()) {
     names.matmuls.push_back(read_matmul(kernel, family, node.find("kr"), matmul, taken));
+  }
+}
+
+/// Depthwise convolutions, whose pixels lie next to each other.
+void read_depthwise(const YamlNode& node, const Variants& variants, std::set<std::string>& taken,
+                    ClientNames& names) {
+  node.expect_keys({"family", "theirs", "folder", "kernels"});
+  const Variants family = of_family(node.at("family"), variants);
+  for (const YamlNode& entry : node.at("kernels").items()) {
+    entry.expect_keys({"name", "isa", "taps", "rows"});
+    ClientDepthwise depthwise;
+    depthwise.name = read_c_name(entry.at("name"), taken);
+    depthwise.family = node.at("theirs").text();
+    depthwise.folder = node.at("folder").text();
+    if (const YamlNode* const rows = entry.find("rows")) depthwise.rows = rows->positive();
+    const auto fits = [&](const Variant* variant) {
+      const Window& window = variant->window;
+      return variant->isa->name == entry.at("isa").text() && window.stride == 1 &&
+             fmt::format("{}x{}", window.height, window.width) == entry.at("taps").text();
+    };
+    const auto found = std::find_if(family.begin(), family.end(), fits);
+    if (found == family.end()) {
+      entry.fail(fmt::format("no kernel of {} with layout kleidiai for {} has taps {}, stride 1",
+                             family.front()->family.name, entry.at("isa").text(),
+                             entry.at("taps").text()));
+    }
+    depthwise.kernel = *found;
+    names.depthwise.push_back(depthwise);
   }
 }
 
@@ -209,7 +247,9 @@ void read_panels(const YamlNode& node, const Variants& variants, ClientPacker& p
   packer.repeats = read_flag(node, "edge", "repeats");
   packer.first_again = read_flag(node, "tail", "first");
   packer.first_row = read_flag(node, "rows", "first");
-  packer.in_chunks = read_flag(node, "k", "chunks");
+  const YamlNode* const k = node.find("k");
+  packer.of_taps = !lhs && k != nullptr && k->text() == "taps";
+  packer.in_chunks = !packer.of_taps && read_flag(node, "k", "chunks");
   const YamlNode* const of = node.find("of");
   if (of != nullptr) packer.of = read_source(*of, false);
   if (of != nullptr && packer.format->element != ElementType::bf16) {
@@ -259,15 +299,26 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
 
 ClientNames read_client_names(const std::filesystem::path& file, const Variants& variants) {
   const YamlNode root = read_yaml(file);
-  root.expect_keys({"version", "matmuls", "packers"});
+  root.expect_keys({"version", "matmuls", "depthwise", "packers", "struct_packers"});
   ClientNames names;
   names.version = root.at("version").text();
   std::set<std::string> taken;
   for (const YamlNode& node : root.at("matmuls").items()) {
     read_matmuls(node, variants, taken, names);
   }
+  if (const YamlNode* const depthwise = root.find("depthwise")) {
+    for (const YamlNode& node : depthwise->items()) read_depthwise(node, variants, taken, names);
+  }
   for (const YamlNode& node : root.at("packers").items()) {
     names.packers.push_back(read_packer(node, variants, taken));
+  }
+  if (const YamlNode* const packers = root.find("struct_packers")) {
+    for (const YamlNode& node : packers->items()) {
+      node.expect_keys({"name", "from", "panel", "by"});
+      names.struct_packers.push_back({read_c_name(node.at("name"), taken), node.at("by").text(),
+                                      rows_are_k(read_rows(node.at("from"))),
+                                      read_tile_n(node.at("panel"))});
+    }
   }
   return names;
 }

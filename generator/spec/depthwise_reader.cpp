@@ -46,9 +46,10 @@ std::vector<Window> read_windows(const YamlNode& entry) {
   return windows;
 }
 
-LayoutPair depthwise_layouts_at(const Family& family, const Isa& isa, const YamlNode& isa_node) {
+LayoutPair depthwise_layouts_at(const Family& family, const Isa& isa, LayoutStyle style,
+                                const YamlNode& isa_node) {
   try {
-    return depthwise_layouts(family, isa);
+    return depthwise_layouts(family, isa, style);
   } catch (const std::invalid_argument& error) {
     isa_node.fail(error.what());
   }
@@ -58,17 +59,20 @@ LayoutPair depthwise_layouts_at(const Family& family, const Isa& isa, const Yaml
 
 void read_depthwise_kernel(const YamlNode& entry, const Family& family, IsaLibrary& isas,
                            std::vector<Variant>& variants) {
-  entry.expect_keys({"isa", "taps", "stride", "tile", "print", "spills"});
+  entry.expect_keys({"isa", "layout", "taps", "stride", "tile", "print", "spills"});
   const std::vector<Window> windows = read_windows(entry);
   const std::vector<Tile> tiles = read_tiles(entry.at("tile"));
+  const YamlNode* const layout = entry.find("layout");
+  const LayoutStyle style = layout == nullptr ? LayoutStyle::own : read_layout(*layout);
   for (const YamlNode* isa_node : alternatives(entry.at("isa"))) {
     const Isa& isa = isas.get(isa_node->text(), isa_node->where());
-    const LayoutPair layouts = depthwise_layouts_at(family, isa, *isa_node);
+    const LayoutPair layouts = depthwise_layouts_at(family, isa, style, *isa_node);
     for (const Window& window : windows) {
       for (const Tile& tile : tiles) {
         Variant variant;
         variant.family = family;
         variant.window = window;
+        variant.style = style;
         variant.lhs = layouts.lhs;
         variant.rhs = layouts.rhs;
         variant.tile = tile;

@@ -50,15 +50,6 @@ struct Shape {
   const YamlNode* scales = nullptr;
 };
 
-LayoutStyle read_layout(const YamlNode& node) {
-  std::vector<std::string> names;
-  for (const LayoutStyle known : {LayoutStyle::own, LayoutStyle::kleidiai}) {
-    if (node.text() == name(known)) return known;
-    names.emplace_back(name(known));
-  }
-  node.fail(unknown_text("layout", node.text(), names));
-}
-
 int read_kr(const YamlNode& node) {
   return static_cast<int>(count_up_to(node, most_k));
 }
@@ -391,6 +382,15 @@ void read_spills(const YamlNode& entry, Variant& variant) {
     name->fail(unknown_text("compiler", name->text(), {"gcc", "clang"}) + "; or spills: none");
   }
   variant.spills = joined;
+}
+
+LayoutStyle read_layout(const YamlNode& node) {
+  std::vector<std::string> names;
+  for (const LayoutStyle known : {LayoutStyle::own, LayoutStyle::kleidiai}) {
+    if (node.text() == name(known)) return known;
+    names.emplace_back(name(known));
+  }
+  node.fail(unknown_text("layout", node.text(), names));
 }
 
 Length read_tile_m(const YamlNode& node) {

@@ -20,6 +20,8 @@ ElementType read_source(const YamlNode& node, bool codes);
 /// One of these, or qai8, which is i8.
 ElementType read_output(const YamlNode& node);
 
+/// Whose packed operands.
+LayoutStyle read_layout(const YamlNode& node);
 /// A tile's rows and its columns.
 Length read_tile_m(const YamlNode& node);
 Length read_tile_n(const YamlNode& node);

@@ -63,6 +63,7 @@ Family read_family(const YamlNode& root) {
   const bool attention = family.name.starts_with("attention_");
   if (depthwise) family.operation = Operation::depthwise;
   if (attention) family.operation = Operation::attention;
+  if (family.name.starts_with("imatmul_")) family.operation = Operation::indirect;
   const YamlNode& lhs = root.at("lhs");
   const YamlNode& rhs = root.at("rhs");
   family.lhs = read_format(lhs.at("format"));

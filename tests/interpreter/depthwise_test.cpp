@@ -25,10 +25,11 @@ const std::filesystem::path templates = std::filesystem::path(TILEWRIGHT_SOURCE_
 struct Ground {
   std::string isa;
   std::string format;  ///< of pixels
+  LayoutStyle style = LayoutStyle::own;
 };
 
 void PrintTo(const Ground& ground, std::ostream* out) {
-  *out << ground.isa << ' ' << ground.format;
+  *out << ground.isa << ' ' << ground.format << ' ' << name(ground.style);
 }
 
 Family family_of(const std::string& format) {
@@ -41,9 +42,9 @@ Family family_of(const std::string& format) {
   return family;
 }
 
-std::optional<LayoutPair> layouts_of(const Family& family, const Isa& isa) {
+std::optional<LayoutPair> layouts_of(const Family& family, const Isa& isa, LayoutStyle style) {
   try {
-    return depthwise_layouts(family, isa);
+    return depthwise_layouts(family, isa, style);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -52,31 +53,37 @@ std::optional<LayoutPair> layouts_of(const Family& family, const Isa& isa) {
 std::vector<Ground> grounds() {
   IsaLibrary isas(templates);
   std::vector<Ground> all;
-  for (const std::string& name : isas.known()) {
-    for (const char* format : {"f32", "f16", "qai8"}) {
-      const Isa& isa = isas.get(name);
-      if (isa.has(OpCode::fma) && layouts_of(family_of(format), isa)) all.push_back({name, format});
+  for (const LayoutStyle style : {LayoutStyle::own, LayoutStyle::kleidiai}) {
+    for (const std::string& name : isas.known()) {
+      for (const char* format : {"f32", "f16", "qai8"}) {
+        const Isa& isa = isas.get(name);
+        const bool fits = isa.has(OpCode::fma) && layouts_of(family_of(format), isa, style);
+        if (fits) all.push_back({name, format, style});
+      }
     }
   }
   return all;
 }
 
-Variant random_depthwise(const Family& family, const Isa& isa, Random& random) {
+Variant random_depthwise(const Family& family, const Isa& isa, LayoutStyle style, Random& random) {
   Variant v;
   v.family = family;
-  const LayoutPair layouts = *layouts_of(family, isa);
+  v.style = style;
+  const LayoutPair layouts = *layouts_of(family, isa, style);
   v.lhs = layouts.lhs;
   v.rhs = layouts.rhs;
   v.window = {static_cast<int>(random.between(1, 5)), static_cast<int>(random.between(1, 5)),
               static_cast<int>(random.between(1, 3))};
-  v.tile = {random.between(1, 6), v.rhs.panel * random.between(1, 2)};
+  // Of halves a panel may be two vectors.
+  const bool wide = v.rhs.panel != isa.vector_bytes.divided(4);
+  v.tile = {random.between(1, wide ? 4 : 6), v.rhs.panel * random.between(1, wide ? 1 : 2)};
   v.technique = Technique::fma;
   v.isa = &isa;
   v.print_assembly = isa.can_print_assembly;
   return v;
 }
 
-Depthwise random_shape(const Variant& v, Random& random) {
+Depthwise random_shape(const Variant& v, VectorLength vl, Random& random) {
   Depthwise in;
   const auto side = [&](int64_t from, int64_t to) {
     return static_cast<size_t>(random.between(from, to));
@@ -90,7 +97,7 @@ Depthwise random_shape(const Variant& v, Random& random) {
   in.right = side(0, 2);
   in.height = in.taps_y + side(0, 2);
   in.width = in.taps_x + side(0, 3 * v.tile.m.fixed * v.window.stride);
-  in.channels = side(1, 2 * v.tile.n.fixed + 1);
+  in.channels = side(1, 2 * v.tile.n.at(vl) + 1);
   in.type = v.family.dst == ElementType::i8 ? "i8" : std::string(name(v.family.dst));
   in.fused = v.isa->can_print_assembly;
   fill_depthwise(in, static_cast<uint32_t>(random.between(1, 1 << 20)));
@@ -102,8 +109,8 @@ Depthwise random_shape(const Variant& v, Random& random) {
 }
 
 /// A line of outputs; each pixel lies by itself, so that a read beyond its channels is a fault.
-std::string run_line(const Program& program, const Depthwise& in, size_t line, size_t lanes,
-                     bool physical) {
+std::string run_line(const Program& program, const Depthwise& in, size_t line,
+                     const DepthwisePanels& panels, VectorLength vl, bool physical) {
   Memory memory;
   Arguments arguments;
   const auto set = [&](ArgField field, uint64_t value) {
@@ -126,7 +133,7 @@ std::string run_line(const Program& program, const Depthwise& in, size_t line, s
   }
   std::vector<uint8_t> table_bytes(table.size() * 8);
   std::memcpy(table_bytes.data(), table.data(), table_bytes.size());
-  const std::vector<uint8_t> rhs = packed_depthwise(in, lanes);
+  const std::vector<uint8_t> rhs = packed_depthwise(in, panels);
   const size_t stride = bytes + 4;
   const uint64_t dst = memory.add_unwritten("dst", (in.columns() - 1) * stride + bytes, 4);
   set(ArgField::m, in.columns());
@@ -135,14 +142,14 @@ std::string run_line(const Program& program, const Depthwise& in, size_t line, s
   set(ArgField::lhs, memory.add("table", table_bytes, false));
   set(ArgField::lhs_stride, padded_width * 8);
   set(ArgField::rhs, memory.add("weights", rhs, false, 4));
-  set(ArgField::rhs_stride, rhs.size() / ((in.channels + lanes - 1) / lanes));
+  set(ArgField::rhs_stride, rhs.size() / ((in.channels + panels.channels - 1) / panels.channels));
   set(ArgField::dst, dst);
   set(ArgField::dst_stride, stride);
   set(ArgField::dst_zero_point, static_cast<uint32_t>(in.dst_zero_point));
   arguments.min = in.min;
   arguments.max = in.max;
   try {
-    run(program, arguments, memory, {.vl = {}, .physical = physical});
+    run(program, arguments, memory, {.vl = vl, .physical = physical});
   } catch (const Fault& fault) {
     return std::string("fault: ") + fault.what();
   }
@@ -173,7 +180,7 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
   int runs = 0;
   int refused = 0;
   for (int round = 0; round < rounds; ++round) {
-    const Variant variant = random_depthwise(family, isa, random);
+    const Variant variant = random_depthwise(family, isa, GetParam().style, random);
     std::optional<Compiled> compiled;
     try {
       compiled = compile(variant, core);
@@ -181,13 +188,17 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
       ++refused;
       continue;
     }
-    const Depthwise in = random_shape(variant, random);
+    VectorLength vl;
+    if (variant.tile.n.vl != 0) vl.vl = random.of<int64_t>({1, 2, 4, 8, 16});
+    if (variant.tile.n.svl != 0) vl.svl = random.of<int64_t>({1, 1, 2, 4, 8});
+    const Depthwise in = random_shape(variant, vl, random);
     const size_t line =
         static_cast<size_t>(random.between(0, static_cast<int64_t>(in.lines()) - 1));
-    const auto lanes = static_cast<size_t>(variant.rhs.panel.fixed);
+    const DepthwisePanels panels{static_cast<size_t>(variant.rhs.panel.at(vl)),
+                                 variant.style == LayoutStyle::kleidiai};
     const auto check = [&](const char* stage, const Program& program, bool physical) {
       ++runs;
-      ASSERT_EQ(run_line(program, in, line, lanes, physical), "")
+      ASSERT_EQ(run_line(program, in, line, panels, vl, physical), "")
           << stage << ": " << variant.name() << ", " << in.channels << " channels, " << in.columns()
           << " outputs, line " << line;
     };
@@ -203,7 +214,9 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(, DepthwiseInterpreter, testing::ValuesIn(grounds()),
                          [](const auto& ground) {
-                           return ground.param.isa + "_" + ground.param.format;
+                           const bool own = ground.param.style == LayoutStyle::own;
+                           return ground.param.isa + "_" + ground.param.format +
+                                  (own ? "" : "_kleidiai");
                          });
 
 }  // namespace

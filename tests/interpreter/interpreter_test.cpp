@@ -1,6 +1,7 @@
 // Random variants of every ISA, interpreted after every stage, against the reference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -43,11 +44,23 @@ CallOptions random_call(const Variant& variant, Random& random) {
   return options;
 }
 
+/// Up to six chunks.
+size_t chunk_of(size_t k, Random& random) {
+  std::vector<size_t> chunks;
+  for (size_t count = 1; count <= 6; ++count) {
+    if (k % count == 0) chunks.push_back(k / count);
+  }
+  const auto last = static_cast<int64_t>(chunks.size()) - 1;
+  return std::max<size_t>(1, chunks[static_cast<size_t>(random.between(0, last))]);
+}
+
 /// Runs the Program of every stage; false after a failure.
 bool run_stages(const Compiled& compiled, Random& random, Counts& counts) {
   const Variant& variant = *compiled.variant;
-  const CallOptions options = random_call(variant, random);
-  const Call call(variant, random_codes(variant, options.vl, random), options);
+  CallOptions options = random_call(variant, random);
+  const Codes drawn = random_codes(variant, options.vl, random);
+  if (variant.family.operation == Operation::indirect) options.chunk = chunk_of(drawn.k, random);
+  const Call call(variant, drawn, options);
   const Codes& codes = call.codes;
   const auto good = [&](const char* stage, const Program& program, bool physical) {
     ++counts.runs;
@@ -168,6 +181,11 @@ std::vector<Ground> grounds(const Isa& isa) {
   for (const Technique technique : {Technique::dot, Technique::outer}) {
     const Ground table{&isa, technique, "qai8dx", "qsu2cx", LayoutStyle::kleidiai};
     if (possible(table)) all.push_back(table);
+  }
+  for (const LayoutStyle style : {LayoutStyle::own, LayoutStyle::kleidiai}) {
+    Ground pointers{&isa, Technique::fma, "f32", "f32", style};
+    pointers.indirect = true;
+    if (possible(pointers) && isa.has(OpCode::load_pointer)) all.push_back(pointers);
   }
   return all;
 }

@@ -154,6 +154,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.family.lhs = find_format(ground.lhs);
   variant.family.rhs = find_format(ground.rhs);
   variant.family.sums = ground.sums;
+  if (ground.indirect) variant.family.operation = Operation::indirect;
   choose_output(variant.family, *ground.isa, random);
   variant.style = ground.style;
   variant.lhs = chosen->lhs;

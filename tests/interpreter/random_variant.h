@@ -37,6 +37,7 @@ struct Ground {
   LayoutStyle style = LayoutStyle::own;
   ElementType scales = ElementType::f16;  ///< per block
   ElementType sums = ElementType::f32;    ///< of floats
+  bool indirect = false;                  ///< pointers tell the rows
 
   [[nodiscard]] bool blocks() const { return find_format(rhs)->scales == Granularity::block; }
 };

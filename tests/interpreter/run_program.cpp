@@ -1,5 +1,6 @@
 #include "interpreter/run_program.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -71,11 +72,54 @@ void put_old(Memory& memory, uint64_t dst, uint64_t stride, const Codes& codes,
   }
 }
 
+/// Some chunks of rows are zeros.
+void clear_chunks(Codes& codes, size_t chunk) {
+  for (size_t row = 0; row < codes.m; ++row) {
+    for (size_t k = 0; k < codes.k; k += chunk) {
+      const auto first = codes.lhs.begin() + static_cast<std::ptrdiff_t>(row * codes.k + k);
+      if ((7 * row + 3 * k / chunk) % 5 == 0) {
+        std::fill(first, first + static_cast<std::ptrdiff_t>(chunk), int8_t{0});
+      }
+    }
+  }
+}
+
+/// A table of pointers to the chunks of each tile's rows, and the arguments that tell it. Those
+/// that are zeros are the pad; rows that do not exist have none.
+template <typename Set>
+void put_table(Memory& memory, const Call& call, const Set& set) {
+  constexpr uint64_t offset = 48;
+  const size_t chunk = call.options.chunk;
+  const size_t m = call.codes.m;
+  const auto tile = static_cast<size_t>(call.variant->tile.m.fixed);
+  const size_t bytes = chunk * static_cast<size_t>(bits(call.variant->lhs.element)) / 8;
+  const size_t chunks = call.codes.k / chunk;
+  const std::vector<uint8_t> zeros(bytes);
+  const uint64_t pad = memory.add("pad", zeros, false, call.options.misalign);
+  std::vector<uint64_t> table((m + tile - 1) / tile * tile * chunks);
+  for (size_t i = 0; i < table.size(); ++i) {
+    const size_t row = i / (tile * chunks) * tile + i % tile;
+    if (row >= m) continue;
+    const auto from =
+        call.lhs.begin() + static_cast<std::ptrdiff_t>((row * chunks + i / tile % chunks) * bytes);
+    const std::vector<uint8_t> values(from, from + static_cast<std::ptrdiff_t>(bytes));
+    const bool padded = values == zeros;
+    table[i] = padded ? pad : memory.add("chunk", values, false, call.options.misalign) - offset;
+  }
+  set(ArgField::block, chunk);
+  set(ArgField::lhs, memory.add("table", bytes_of(table), false));
+  set(ArgField::lhs_stride, chunks * sizeof(uint64_t));
+  set(ArgField::lhs_pad, pad);
+  set(ArgField::lhs_offset, offset);
+  set(ArgField::lhs_chunk_stride, tile * sizeof(uint64_t));
+}
+
 }  // namespace
 
 Call::Call(const Variant& variant, Codes codes, const CallOptions& options)
     : variant(&variant), codes(std::move(codes)), options(options) {
   const std::string type = type_of_biases(variant);
+  if (options.chunk != 0) clear_chunks(this->codes, options.chunk);
   for (float& bias : this->codes.bias) bias = rounded_to(type, bias);
   const Codes packed = options.bias_argument ? with_wrong_bias(this->codes) : this->codes;
   lhs = pack(variant.lhs, packed, options.vl);
@@ -106,8 +150,12 @@ std::string run_and_compare(const Program& program, const Call& call, bool physi
   set(ArgField::n, codes.n);
   set(ArgField::k, codes.k);
   set(ArgField::block, codes.block);
-  set(ArgField::lhs, memory.add("lhs", call.lhs, false, options.misalign));
-  set(ArgField::lhs_stride, static_cast<uint64_t>(panel_bytes(variant.lhs, k).at(vl)));
+  if (options.chunk != 0) {
+    put_table(memory, call, set);
+  } else {
+    set(ArgField::lhs, memory.add("lhs", call.lhs, false, options.misalign));
+    set(ArgField::lhs_stride, static_cast<uint64_t>(panel_bytes(variant.lhs, k).at(vl)));
+  }
   set(ArgField::rhs, memory.add("rhs", call.rhs, false, options.misalign));
   set(ArgField::rhs_stride, static_cast<uint64_t>(panel_bytes(variant.rhs, k).at(vl)));
   set(ArgField::dst, dst);

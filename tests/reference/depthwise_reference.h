@@ -113,8 +113,15 @@ inline std::vector<uint8_t> depthwise_outputs(const Depthwise& in) {
   return bytes_of_values(in.type, outputs);
 }
 
-/// Weights in panels of so many channels: taps, bias, scales of codes.
-inline std::vector<uint8_t> packed_depthwise(const Depthwise& in, size_t lanes) {
+/// Of so many channels; the bias, of the weights' type, first.
+struct DepthwisePanels {
+  size_t channels = 1;
+  bool bias_first = false;
+};
+
+/// Weights in panels: taps, bias, scales of codes.
+inline std::vector<uint8_t> packed_depthwise(const Depthwise& in, const DepthwisePanels& panels) {
+  const size_t lanes = panels.channels;
   std::vector<uint8_t> bytes;
   const auto append = [&](const std::string& type, float value) {
     const std::vector<uint8_t> more = bytes_of_values(type, {value});
@@ -124,12 +131,16 @@ inline std::vector<uint8_t> packed_depthwise(const Depthwise& in, size_t lanes) 
     const auto each = [&](auto&& visit) {
       for (size_t c = first; c < first + lanes; ++c) visit(c, c < in.channels);
     };
+    if (panels.bias_first) {
+      each([&](size_t c, bool exists) { append(in.type, exists ? in.bias[c] : 0); });
+    }
     const size_t multiple = in.codes() ? 4 : 1;
     for (size_t t = 0; t < (in.taps() + multiple - 1) / multiple * multiple; ++t) {
       each([&](size_t c, bool exists) {
         append(in.type, exists && t < in.taps() ? in.weights[t * in.channels + c] : 0);
       });
     }
+    if (panels.bias_first) continue;
     each([&](size_t c, bool exists) {
       if (!in.codes()) return append("f32", exists ? in.bias[c] : 0);
       auto folded = static_cast<uint32_t>(exists ? static_cast<int32_t>(in.bias[c]) : 0);

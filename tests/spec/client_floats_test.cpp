@@ -78,6 +78,68 @@ TEST(ClientFloats, PackedOnesHaveTheirOwnNames) {
   EXPECT_EQ(names.packers[0].panel, (Length{0, 0, 8}));
 }
 
+/// Rows by pointers have a spec of their own.
+std::string pointers_error(const std::string& family, const std::string& step) {
+  static IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  static const std::vector<Variant> all = read_spec(
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "specs" / "imatmul_clamp_f32_f32_f32p.yaml",
+      isas);
+  std::vector<const Variant*> kernels = float_kernels();
+  for (const Variant& variant : all) kernels.push_back(&variant);
+  const Folder folder;
+  const auto file = folder.write(
+      "names.yaml", "version: 1.32.0\nmatmuls:\n  - family: " + family +
+                        "\n    sr: 1\n    kernels:\n      - {name: a, step: {m: " + step +
+                        ", n: 16vl}, isa: sve,\n         panels: {lhs: 1, rhs: 16vl, kr: 1}, "
+                        "tile: {m: 6, n: 16vl}}\npackers:\n");
+  return folder.error([&] { read_client_names(file, kernels); });
+}
+
+TEST(ClientFloats, PointersToRowsComeInChunks) {
+  EXPECT_EQ(pointers_error("imatmul_clamp_f32_f32_f32p", "6"),
+            "names.yaml:6:16: rows that pointers tell come in chunks: 'k: chunks'");
+  EXPECT_EQ(pointers_error("matmul_clamp_f32_f32_f32p\n    k: chunks", "6"),
+            "names.yaml:7:16: rows that are not packed do not come in chunks");
+  EXPECT_EQ(pointers_error("imatmul_clamp_f32_f32_f32p\n    k: chunks", "12"),
+            "names.yaml:7:29: pointers stand together by tiles: m 6, as in the kernel's");
+}
+
+ClientNames depthwise_names(const std::filesystem::path& file) {
+  static IsaLibrary isas(std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "templates");
+  static const std::vector<Variant> all = read_spec(
+      std::filesystem::path(TILEWRIGHT_SOURCE_DIR) / "specs" / "dwconv_clamp_f16_f16_f16p.yaml",
+      isas);
+  std::vector<const Variant*> kernels = float_kernels();
+  for (const Variant& variant : all) kernels.push_back(&variant);
+  return read_client_names(file, kernels);
+}
+
+TEST(ClientFloats, DepthwiseConvolutions) {
+  const auto text = [](const std::string& taps) {
+    return names_with("", "panel: 16") +
+           "  - {name: rhs_d, rhs: f16, panel: 8svl, from: kxn, k: taps}\n"
+           "struct_packers:\n  - {name: rhs_e, from: nxk, panel: 8svl, by: f}\n"
+           "depthwise:\n  - family: dwconv_clamp_f16_f16_f16p\n    theirs: dwconv_a\n"
+           "    folder: b\n    kernels:\n      - {name: dwconv_c, isa: sme2, rows: 4, taps: " +
+           taps + "}\n";
+  };
+  const Folder folder;
+  const ClientNames names = depthwise_names(folder.write("names.yaml", text("3x3")));
+  ASSERT_EQ(names.depthwise.size(), 1U);
+  EXPECT_EQ(names.depthwise[0].family, "dwconv_a");
+  EXPECT_EQ(names.depthwise[0].rows, 4);
+  EXPECT_EQ(canonical(names.depthwise[0].kernel->rhs), "rhs f16 n8svl kr1 k%1 [bias:f16|data]");
+  ASSERT_EQ(names.packers.size(), 2U);
+  EXPECT_TRUE(names.packers[1].of_taps);
+  EXPECT_FALSE(names.packers[1].in_chunks);
+  ASSERT_EQ(names.struct_packers.size(), 1U);
+  EXPECT_FALSE(names.struct_packers[0].rows_of_n);
+  const auto wrong = folder.write("names.yaml", text("5x5"));
+  EXPECT_EQ(folder.error([&] { depthwise_names(wrong); }),
+            "names.yaml:18:9: no kernel of dwconv_clamp_f16_f16_f16p with layout kleidiai for "
+            "sme2 has taps 5x5, stride 1");
+}
+
 TEST(ClientFloats, Mistakes) {
   const std::string kernel = float_error(", core: cortex-a5", "panel: 16");
   EXPECT_EQ(kernel.substr(0, kernel.find(';')),

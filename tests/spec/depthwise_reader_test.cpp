@@ -56,6 +56,30 @@ TEST_F(DepthwiseReader, Mistakes) {
   EXPECT_NE(error("isa: avx2, technique: fma, taps: 3x3, stride: 1, tile: {m: 4, n: 8}"), "");
 }
 
+TEST_F(DepthwiseReader, LayoutsOfKleidiai) {
+  const std::vector<Variant> all =
+      read(head +
+           "  - {isa: [neon, sme2], layout: kleidiai, taps: 3x3, stride: 1, "
+           "tile: {m: 4, n: 8svl}}\n");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all.front().name(), "dwconv_clamp_f32_f32_f32p4x1_3x3s1_4x8svl_neon_kleidiai");
+  EXPECT_EQ(canonical(all.front().rhs), "rhs f32 n4 kr1 k%1 [bias:f32|data]");
+  EXPECT_EQ(canonical(all.back().rhs), "rhs f32 n4svl kr1 k%1 [bias:f32|data]");
+  EXPECT_EQ(error("isa: sme2, layout: own, taps: 3x3, stride: 1, tile: {m: 4, n: 8svl}"),
+            "s.yaml:6:11: depthwise convolutions want vectors of a fixed length");
+  EXPECT_EQ(
+      error("isa: sme2, layout: theirs, taps: 3x3, stride: 1, tile: {m: 4, n: 8svl}").substr(0, 15),
+      "s.yaml:6:25: un");
+}
+
+TEST_F(DepthwiseReader, LayoutsOfKleidiaiHaveNoCodes) {
+  const std::string codes =
+      "family: dwconv_clamp_qai8_qai8_qsi8cxp\nlhs: {format: qai8}\n"
+      "rhs: {format: qsi8cx, from: [nxk]}\ndst: qai8\nkernels:\n";
+  EXPECT_EQ(error("isa: neon, layout: kleidiai, taps: 3x3, stride: 1, tile: {m: 4, n: 4}", codes),
+            "s.yaml:6:11: KleidiAI has no depthwise convolutions of codes: of floats");
+}
+
 TEST_F(DepthwiseReader, OtherTypes) {
   const std::string codes =
       "family: dwconv_clamp_f32_f32_bf16p\nlhs: {format: f32}\nrhs: {format: bf16, from: [nxk]}\n"

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm
+//   tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_4x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
+// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm(const tw_args* args);
+void tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_4x8_neon_dotprod_kleidiai_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k) {
   return 4 * (kai_roundup(k, 32) + 8);
@@ -105,6 +107,12 @@ void kai_run_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod(
   args.max = scalar_max;
   static const int32_t usual[] = {-2, -1, 0, 1};
   args.lookup = lut != NULL ? lut : usual;
+  const size_t rest = m % 8 <= 4 ? m % 8 : 0;
+  args.m = m - rest;
   tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_8x8_neon_dotprod_kleidiai_asm(&args);
+  args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = rest;
+  tw_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4_4x8_neon_dotprod_kleidiai_asm(&args);
 }
 #endif

@@ -18,16 +18,22 @@ extern "C" {
  * never beyond m, n, k. No alignment is required, 64 bytes is preferred. A kernel allocates
  * nothing, keeps no state, starts no threads. */
 typedef struct tw_args {
-  size_t size;            /* sizeof(struct tw_args) as the caller knows it */
-  size_t m;               /* rows of dst to compute */
-  size_t n;               /* columns of dst to compute */
-  size_t k;               /* depth, as given to the packers (not padded) */
-  size_t block;           /* values of k that share a scale; 0: formats without blocks */
-  const void* lhs;        /* packed: first panel; else first row */
-  size_t lhs_stride;      /* from panel to panel (packed) or row to row */
-  size_t reserved_lhs[3]; /* 0, as all that is reserved */
-  const void* rhs;        /* first packed panel */
-  size_t rhs_stride;      /* from panel to panel */
+  size_t size;       /* sizeof(struct tw_args) as the caller knows it */
+  size_t m;          /* rows of dst to compute */
+  size_t n;          /* columns of dst to compute */
+  size_t k;          /* depth, as given to the packers (not padded) */
+  size_t block;      /* values of k that share a scale; 0: formats without blocks; of products
+                        of rows that pointers tell, "imatmul": those of a chunk, at least 1 */
+  const void* lhs;   /* packed: first panel; else first row */
+  size_t lhs_stride; /* from panel to panel (packed) or row to row */
+  /* imatmul: lhs is a table of pointers, of each tile of rows those to the chunks with number 0,
+   * one after the other, lhs_chunk_stride bytes from there those to the next chunks; from a tile to
+   * the next one lhs_stride times its rows. lhs_offset is added to each but lhs_pad. Else 0. */
+  const void* lhs_pad;
+  size_t lhs_offset;
+  size_t lhs_chunk_stride;
+  const void* rhs;   /* first packed panel */
+  size_t rhs_stride; /* from panel to panel */
   void* dst;
   size_t dst_stride;      /* from row to row */
   const void* bias;       /* n values as the packed rhs has them, whatever dst is: f32, of static

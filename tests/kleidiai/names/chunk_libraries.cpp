@@ -44,9 +44,9 @@ std::function<size_t(size_t, size_t)> source_offset(size_t (*of)(size_t, size_t)
 
 auto run_of(void (*run)(size_t, size_t, size_t, size_t, const void*, const void*, void*, size_t,
                         float, float)) {
-  return [run](size_t m, size_t n, const Chunks& k, const void* lhs, const void* rhs, void* dst,
+  return [run](size_t m, size_t n, const Chunks& k, const ChunkLhs& lhs, const void* rhs, void* dst,
                size_t stride, const Clamp& clamp) {
-    run(m, n, k.count, k.length, lhs, rhs, dst, stride, clamp.min, clamp.max);
+    run(m, n, k.count, k.length, lhs.at, rhs, dst, stride, clamp.min, clamp.max);
   };
 }
 
@@ -56,33 +56,53 @@ kai_matmul_requantize32_params codes_of(const Clamp& clamp) {
 
 auto run_of(void (*run)(size_t, size_t, size_t, size_t, const void*, const void*, void*, size_t,
                         const kai_matmul_requantize32_params*)) {
-  return [run](size_t m, size_t n, const Chunks& k, const void* lhs, const void* rhs, void* dst,
+  return [run](size_t m, size_t n, const Chunks& k, const ChunkLhs& lhs, const void* rhs, void* dst,
                size_t stride, const Clamp& clamp) {
     const auto params = codes_of(clamp);
-    run(m, n, k.count, k.length, lhs, rhs, dst, stride, &params);
+    run(m, n, k.count, k.length, lhs.at, rhs, dst, stride, &params);
   };
 }
 
 auto run_of(void (*run)(size_t, size_t, size_t, const void*, const void*, void*, size_t, size_t,
                         const kai_matmul_requantize32_params*)) {
-  return [run](size_t m, size_t n, const Chunks& k, const void* lhs, const void* rhs, void* dst,
+  return [run](size_t m, size_t n, const Chunks& k, const ChunkLhs& lhs, const void* rhs, void* dst,
                size_t stride, const Clamp& clamp) {
     const auto params = codes_of(clamp);
-    run(m, n, k.length, lhs, rhs, dst, stride, 1, &params);
+    run(m, n, k.length, lhs.at, rhs, dst, stride, 1, &params);
   };
 }
 
 #define ROW_MATMUL(prefix, name)                                                                \
   ChunkMatmul {                                                                                 \
-    true, true, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),               \
+    true, true, false, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),        \
         of_chunks(prefix##kai_get_lhs_offset_##name),                                           \
         of_chunks(prefix##kai_get_rhs_packed_offset_##name), prefix##kai_get_dst_offset_##name, \
         prefix##kai_get_dst_size_##name, run_of(prefix##kai_run_##name)                         \
   }
 
+auto run_of(void (*run)(size_t, size_t, size_t, size_t, const void*, const void*, size_t,
+                        const void*, void*, size_t, float, float)) {
+  return [run](size_t m, size_t n, const Chunks& k, const ChunkLhs& lhs, const void* rhs, void* dst,
+               size_t stride, const Clamp& clamp) {
+    run(m, n, k.count, k.length, lhs.at, lhs.rows->pad, lhs.rows->offset, rhs, dst, stride,
+        clamp.min, clamp.max);
+  };
+}
+
+OfChunks of_pointers(size_t (*of)(size_t, size_t)) {
+  return [of](size_t at, const Chunks& k) { return of(at, k.count * sizeof(void*)); };
+}
+
+#define INDIRECT_MATMUL(prefix, name)                                                           \
+  ChunkMatmul {                                                                                 \
+    false, false, true, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),       \
+        of_pointers(prefix##kai_get_lhs_offset_##name),                                         \
+        of_chunks(prefix##kai_get_rhs_packed_offset_##name), prefix##kai_get_dst_offset_##name, \
+        prefix##kai_get_dst_size_##name, run_of(prefix##kai_run_##name)                         \
+  }
 #define CHUNK_MATMUL(prefix, name, alone)                                                       \
   ChunkMatmul {                                                                                 \
-    alone, false, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),             \
+    alone, false, false, prefix##kai_get_m_step_##name(), prefix##kai_get_n_step_##name(),      \
         of_chunks(prefix##kai_get_lhs_packed_offset_##name),                                    \
         of_chunks(prefix##kai_get_rhs_packed_offset_##name), prefix##kai_get_dst_offset_##name, \
         prefix##kai_get_dst_size_##name, run_of(prefix##kai_run_##name)                         \
@@ -164,6 +184,11 @@ std::vector<Both<ChunkMatmul>> chunk_matmuls() {
   if (runs_here(#name)) all.push_back({#name, ROW_MATMUL(, name), ROW_MATMUL(our_, name)});
   TW_KAI_STATIC_ROW_MATMULS(ROW)
 #undef ROW
+#define INDIRECT(family, name) \
+  if (runs_here(#name))        \
+    all.push_back({#name, INDIRECT_MATMUL(, name), INDIRECT_MATMUL(our_, name)});
+  TW_KAI_INDIRECT_MATMULS(INDIRECT)
+#undef INDIRECT
 #undef ALONE
 #undef IN_CHUNKS
 #undef BOTH

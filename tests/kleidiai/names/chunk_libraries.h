@@ -20,19 +20,6 @@ struct Clamp {
   int32_t zero_point = 0;  ///< of codes
 };
 
-struct ChunkMatmul {
-  bool alone = false;    ///< of one chunk
-  bool one_row = false;  ///< that is not packed
-  size_t m_step = 0, n_step = 0;
-  std::function<size_t(size_t m, const Chunks&)> lhs_offset;
-  std::function<size_t(size_t n, const Chunks&)> rhs_offset;
-  size_t (*dst_offset)(size_t m, size_t n, size_t stride) = nullptr;
-  size_t (*dst_size)(size_t m, size_t n) = nullptr;
-  std::function<void(size_t m, size_t n, const Chunks&, const void* lhs, const void* rhs, void* dst,
-                     size_t stride, const Clamp&)>
-      run;
-};
-
 /// Rows of activations: `pointers` to those of each panel, chunk by chunk; alone, `rows` of one
 /// chunk each.
 struct ChunkRows {
@@ -41,6 +28,26 @@ struct ChunkRows {
   const void* pad = nullptr;
   const uint8_t* rows = nullptr;
   size_t stride = 0;
+};
+
+/// A part of an operand: packed, or of the pointers to `rows`.
+struct ChunkLhs {
+  const void* at = nullptr;
+  const ChunkRows* rows = nullptr;
+};
+
+struct ChunkMatmul {
+  bool alone = false;     ///< of one chunk
+  bool one_row = false;   ///< that is not packed
+  bool indirect = false;  ///< lhs are the pointers themselves
+  size_t m_step = 0, n_step = 0;
+  std::function<size_t(size_t m, const Chunks&)> lhs_offset;
+  std::function<size_t(size_t n, const Chunks&)> rhs_offset;
+  size_t (*dst_offset)(size_t m, size_t n, size_t stride) = nullptr;
+  size_t (*dst_size)(size_t m, size_t n) = nullptr;
+  std::function<void(size_t m, size_t n, const Chunks&, const ChunkLhs&, const void* rhs, void* dst,
+                     size_t stride, const Clamp&)>
+      run;
 };
 
 struct ChunkRowPacker {

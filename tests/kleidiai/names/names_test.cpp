@@ -9,10 +9,12 @@
 #include <limits>
 
 #include "kleidiai/names/chunk_libraries.h"
+#include "kleidiai/names/depthwise.h"
 #include "kleidiai/names/float_libraries.h"
 #include "kleidiai/names/operands.h"
 #include "kleidiai/names/parts.h"
 #include "kleidiai/names/signatures.h"
+#include "kleidiai/names/struct_packers.h"
 
 namespace tw::test {
 namespace {
@@ -45,7 +47,10 @@ TEST(KleidiaiNames, AreAllThere) {
         count(float_matmuls()) + count(float_lhs_packers()) + count(float_packers());
     const auto chunks =
         count(chunk_matmuls()) + count(chunk_row_packers()) + count(chunk_column_packers());
-    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks), expected) << variable;
+    const auto depthwise = count(depthwise_names()) + count(tap_packers());
+    const auto structs = count(struct_packers());
+    EXPECT_EQ(std::to_string(count(matmuls()) + floats + chunks + depthwise + structs), expected)
+        << variable;
   }
 }
 

@@ -50,7 +50,7 @@ WeightsKind kind_of(const std::string& name) {
   const bool sequential = has("ps1s0") || has("qsu2cxp4vlx4") || (has("_sme2_") && for_table);
   const bool apart = has("ps1s0scalef16") || has("ps4s0sf16") || rows_of(name).apart;
   return {
-      offsets || has("qsi4c"),       has("c32p"), has("_kxn_"), sequential, rows, apart, offsets,
+      offsets || has("qsi4c"),        has("c32p"), has("_kxn_"), sequential, rows, apart, offsets,
       offsets && !has("qau4c32s1s0"), table};
 }
 

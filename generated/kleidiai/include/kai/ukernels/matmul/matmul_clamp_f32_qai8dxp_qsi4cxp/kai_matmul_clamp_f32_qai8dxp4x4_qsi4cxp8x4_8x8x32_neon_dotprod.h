@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_8x8_neon_dotprod_kleidiai_asm
 //   tw_matmul_clamp_f32_qai8dxp4x4_qsi4cxp8x4_4x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
+// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
 // again  tilewright generate
 
 #pragma once

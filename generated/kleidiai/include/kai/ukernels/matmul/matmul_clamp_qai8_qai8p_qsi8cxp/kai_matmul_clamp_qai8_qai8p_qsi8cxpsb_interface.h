@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (374b7eaaa4d0cf93)
+// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
 // again  tilewright generate
 
 #pragma once
