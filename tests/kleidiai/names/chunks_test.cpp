@@ -332,13 +332,13 @@ void compare(const Product& it, const std::vector<uint8_t>& ours,
   }
 }
 
-/// The packers of a kernel's operands.
+/// The packers of a kernel's operands; `step`: a panel, 0: any.
 template <typename Packer>
 const Both<Packer>& packer_of(const std::vector<Both<Packer>>& all, const Product& it,
                               size_t step) {
   for (const Both<Packer>& packer : all) {
     const bool fits = value_bytes(packer.name) == it.rows.bytes && !has(packer.name, "nxk") &&
-                      packer.theirs.step == step;
+                      (step == 0 || packer.theirs.step == step);
     if (fits && packer.theirs.alone == it.alone) return packer;
   }
   ADD_FAILURE() << "no packer";
@@ -373,7 +373,7 @@ TEST_P(KleidiaiChunkMatmuls, ProductsAreTheSame) {
     ASSERT_EQ(ours.lhs_offset(it.m0, k), theirs.lhs_offset(it.m0, k));
     ASSERT_EQ(ours.rhs_offset(it.n0, k), theirs.rhs_offset(it.n0, k));
     ASSERT_EQ(ours.dst_offset(it.m0, it.n0, it.stride), theirs.dst_offset(it.m0, it.n0, it.stride));
-    const auto& columns = packer_of(all_columns, it, theirs.n_step).theirs;
+    const auto& columns = packer_of(all_columns, it, theirs.one_row ? 0 : theirs.n_step).theirs;
     const std::vector<uint8_t> lhs = lhs_of(theirs, it);
     std::vector<uint8_t> rhs(columns.packed_size(it.columns.n, k));
     columns.run(it.columns.n, k, it.columns.from, rhs.data());
