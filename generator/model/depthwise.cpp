@@ -96,6 +96,10 @@ std::string depthwise_name(const Variant& v) {
                      to_string(v.tile.n), v.isa->name, style);
 }
 
+bool adds_by_column(const Variant& v) {
+  return v.style == LayoutStyle::kleidiai && ratio(v.tile.n, v.isa->vector_bytes.divided(4)) == 1;
+}
+
 int64_t columns_of(const Window& window, int64_t outputs) {
   return (outputs - 1) * window.stride + window.width;
 }

@@ -14,6 +14,11 @@ LayoutPair depthwise_layouts(const Family& family, const Isa& isa, LayoutStyle s
 /// "dwconv_clamp_f32_f32_f32p8x1_3x3s1_4x8_avx2".
 std::string depthwise_name(const Variant& variant);
 
+/// Whether taps are added up a column of the window after the other, else a line after the other.
+/// So do KleidiAI's, whose tests compare sums that are nearly 0, too. All weights of a tile's
+/// channels are in registers then, so that it is for tiles of one vector.
+bool adds_by_column(const Variant& variant);
+
 /// Columns of input pixels that a tile's outputs lie on.
 int64_t columns_of(const Window& window, int64_t outputs);
 

@@ -20,6 +20,7 @@ struct Depthwise {
   size_t taps_y = 3, taps_x = 3, stride = 1;
   size_t top = 0, bottom = 0, left = 0, right = 0;
   std::string type = "f32";    ///< of pixels, weights and outputs: "f32", "f16" or "i8"
+  bool by_column = false;      ///< taps are added up column by column, else line by line
   bool fused = true;           ///< floats: products are not rounded by themselves
   std::vector<float> input;    ///< [height][width][channels], values of that type
   std::vector<float> weights;  ///< [taps][channels], likewise
@@ -79,7 +80,8 @@ inline float depthwise_output(const Depthwise& in, size_t line, size_t column, s
   const std::vector<float> taps = taps_of(in, line, column, channel);
   if (in.codes()) return static_cast<float>(depthwise_code(in, taps, channel));
   float sum = in.bias[channel];
-  for (size_t t = 0; t < taps.size(); ++t) {
+  for (size_t i = 0; i < taps.size(); ++i) {
+    const size_t t = in.by_column ? i % in.taps_y * in.taps_x + i / in.taps_y : i;
     const float weight = in.weights[t * in.channels + channel];
     const volatile float product = taps[t] * weight;  // no compiler makes one operation of both
     sum = in.fused ? fused(taps[t], weight, sum) : product + sum;
