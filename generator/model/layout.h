@@ -27,7 +27,7 @@ enum class FieldKind {
   minimums,     ///< what a block's lowest code is worth, to which scale * (code - lowest code) is
                 ///< added; without, a code is worth scale * code
   offsets,      ///< what a block's code 0 is worth, to which scale * code is added: minus its zero
-            ///< point times its scale
+                ///< point times its scale
   bias,  ///< f32; i32: of static activations, less their zero point times the column's sum of
          ///< codes
   scale_steps,    ///< of super-blocks: a block's scale is so many times the number kept of it ...

@@ -32,9 +32,13 @@ void tw_kai_pack_qsi4cx_static(const struct kai_matmul_pack_rhs_uker_args* args,
   KAI_ASSERT(zero_point == 0 || zero_point == 8);
   const size_t n = args->shape.n, k = args->shape.k;
   if (n == 0 || k == 0) return;
-  const nibbles from = {
-      (const uint8_t*)it->rhs.ptr, kxn ? it->rhs.stride.k : it->rhs.stride.n, n, k, kxn,
-      (uint8_t)zero_point, 0};
+  const nibbles from = {(const uint8_t*)it->rhs.ptr,
+                        kxn ? it->rhs.stride.k : it->rhs.stride.n,
+                        n,
+                        k,
+                        kxn,
+                        (uint8_t)zero_point,
+                        0};
   const size_t padded = (k + k_multiple - 1) / k_multiple * k_multiple;
   for (size_t first = 0; first < n; first += panel) {
     uint8_t* const to = (uint8_t*)it->rhs_packed.ptr + first / panel * it->rhs_packed.stride.n;
