@@ -296,6 +296,8 @@ Rows channel_sums(const Tile1& t, Multiplier& multiplier);
 Rows block_sums(const Tile1& t, Multiplier& multiplier);
 /// ... and of floats. `single` takes one k at a time, where k ends.
 Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
+/// Accumulators over all blocks, whose weights are made with their scales.
+std::vector<Value> multiply_blocks(const Tile1& t, Accumulation& multiplier);
 /// The k loop and the outputs, with sums in accumulator tiles ...
 void lower_tiles(const Tile1& t);
 /// ... of which four rows make one row of outputs ...

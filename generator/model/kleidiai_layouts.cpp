@@ -54,6 +54,7 @@ Layout kleidiai_lhs(const Format& lhs, const Panels& panels, int block) {
 }  // namespace
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
+  if (multiplies_as_halves(lhs, rhs)) return true;
   if (is_float(lhs)) return kleidiai_packs_floats(lhs, rhs);
   if (is_static(lhs)) return kleidiai_packs_static(rhs);
   const bool symmetric = !rhs.has_zero_point && !rhs.has_minimums;
@@ -67,7 +68,8 @@ bool kleidiai_packs(const Format& lhs, const Format& rhs) {
 }
 
 ElementType kleidiai_scales(const Format& lhs) {
-  return lhs.scales == Granularity::block ? ElementType::f16 : ElementType::bf16;
+  const bool halves = lhs.scales == Granularity::block || is_float(lhs);
+  return halves ? ElementType::f16 : ElementType::bf16;
 }
 
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
@@ -96,6 +98,7 @@ LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& 
 /// Nibbles for a table are unsigned, others as far apart as a product takes.
 void set_scales_apart(LayoutPair& layouts) {
   for (Layout* layout : {&layouts.lhs, &layouts.rhs}) {
+    if (layout->block == 0) continue;
     const ElementType data = layout->side == Side::lhs ? ElementType::i8 : layout->element;
     const bool divided = layout->order.pair == NibblePair::depth;
     Field scales{FieldKind::scales, ElementType::f16, divided ? kleidiai_factor : 1, 1, true};

@@ -48,7 +48,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   std::vector<const Variant*> users;
   for (const Variant* variant : variants) {
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
-    const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
+    const Format* other = packer.side == Side::lhs ? variant->family.rhs : variant->family.lhs;
+    const bool fits = packer.with == nullptr || packer.with == other;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
     if (packer.panel != Length{}) {
@@ -59,7 +60,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     // Plain C packs what is as wide as vectors.
     if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
     if (has_fields_apart(layout) != packer.apart) continue;
-    if (layout.panel.is_fixed() || packer.sequential || packer.apart) users.push_back(variant);
+    const bool plain = packer.sequential || packer.apart || is_float(*format);
+    if (layout.panel.is_fixed() || plain) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
     return a->isa->features.size() < b->isa->features.size();
@@ -69,7 +71,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
 
 /// Whether no generated code packs so: from floats that are rounded, from rows that pointers tell.
 bool is_plain_c(const ClientPacker& packer) {
-  return packer.of || (packer.in_chunks && packer.side == Side::lhs);
+  const bool any_shape = is_float(*packer.format) && packer.panel == Length{};
+  return packer.of || any_shape || (packer.in_chunks && packer.side == Side::lhs);
 }
 
 /// What else packs.

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32_f32p8svlx1_1x64svl_sme2_fma_kleidiai_u4_asm
 //
-// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
+// from   integrations/kleidiai/names.yaml (96c955fe5cd5736c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla.h"

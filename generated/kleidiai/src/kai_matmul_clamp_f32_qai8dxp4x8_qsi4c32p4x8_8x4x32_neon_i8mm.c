@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
+// from   integrations/kleidiai/names.yaml (96c955fe5cd5736c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4c32p/kai_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_8x4x32_neon_i8mm.h"

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x8_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
+// from   integrations/kleidiai/names.yaml (96c955fe5cd5736c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4cxp/kai_matmul_clamp_f32_qai8dxp4x8_qsi4cxp4x8_8x4x32_neon_i8mm.h"

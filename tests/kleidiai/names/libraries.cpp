@@ -113,11 +113,13 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsSize* packed_offset, LhsSize
 }
 
 using LhsBlockSize = size_t(size_t m, size_t k, size_t bl, size_t mr, size_t kr, size_t sr);
+template <typename Value>
 using LhsBlockRun = void(size_t m, size_t k, size_t bl, size_t mr, size_t kr, size_t sr,
-                         size_t start, const float* lhs, size_t stride, void* packed);
+                         size_t start, const Value* lhs, size_t stride, void* packed);
 
+template <typename Value>
 LhsPacker lhs_packer(Step* step, Offset* offset, LhsBlockSize* packed_offset,
-                     LhsBlockSize* packed_size, LhsBlockRun* run) {
+                     LhsBlockSize* packed_size, LhsBlockRun<Value>* run) {
   const auto of_shape = [](LhsBlockSize* size) {
     return [size](size_t m, size_t k, const PanelShape& shape) {
       return size(m, k, shape.bl, shape.panel, shape.kr, shape.sr);
@@ -131,7 +133,7 @@ LhsPacker lhs_packer(Step* step, Offset* offset, LhsBlockSize* packed_offset,
           [run](size_t m, size_t k, const PanelShape& shape, size_t start, const void* lhs,
                 size_t stride, void* packed) {
             run(m, k, shape.bl, shape.panel, shape.kr, shape.sr, start,
-                static_cast<const float*>(lhs), stride, packed);
+                static_cast<const Value*>(lhs), stride, packed);
           }};
 }
 

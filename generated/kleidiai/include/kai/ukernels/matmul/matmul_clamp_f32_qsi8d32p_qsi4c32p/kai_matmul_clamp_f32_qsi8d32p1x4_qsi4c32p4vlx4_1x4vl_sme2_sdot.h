@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_asm
 //   tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
+// from   integrations/kleidiai/names.yaml (96c955fe5cd5736c)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (9b9531b25de6c8af)
+// from   integrations/kleidiai/names.yaml (96c955fe5cd5736c)
 // again  tilewright generate
 
 #pragma once
