@@ -3,7 +3,7 @@
 //
 // All micro-kernels here, for programs that compare.
 //
-// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
+// from   integrations/kleidiai/names.yaml (d424a25d187af123)
 // again  tilewright generate
 
 #pragma once
@@ -140,6 +140,8 @@
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot.h>
 #include <kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsu2cxp/kai_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f16p_qsi4c32p/kai_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa.h>
+#include <kai/ukernels/matmul/matmul_clamp_f32_f16p_qsi4c32p/kai_matmul_clamp_f32_f16p_qsi4c32p_interface.h>
 #include <kai/ukernels/dwconv/dwconv_f32_f32_f32p/kai_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla.h>
 #include <kai/ukernels/dwconv/dwconv_f32_f32_f32p/kai_dwconv_clamp_f32_f32_f32p_interface.h>
 #include <kai/ukernels/dwconv/dwconv_f16_f16_f16p/kai_dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla.h>
@@ -166,6 +168,7 @@
 #include <kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_qsi4c32ps4s0sf16_qsu4c32s16s0_neon.h>
+#include <kai/ukernels/matmul/pack/kai_lhs_pack_f16pmrx2_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_kxn_x32p16x1b_x32_x32_neon.h>
 #include <kai/ukernels/matmul/pack/kai_rhs_pack_nxk_x32p16x1bx32_x32_x32_neon.h>
@@ -1450,6 +1453,17 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(kai_get_dst_offset_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
   X(kai_get_dst_size_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
   X(kai_run_matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(kai_get_m_step_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_n_step_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_mr_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_nr_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_kr_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_sr_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_lhs_packed_offset_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_rhs_packed_offset_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_offset_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_get_dst_size_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
+  X(kai_run_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
   X(kai_get_filter_height_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
   X(kai_get_filter_width_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
   X(kai_get_kr_dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
@@ -1585,6 +1599,11 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(kai_get_rhs_packed_offset_rhs_pack_nxk_qsi4c32ps4s0sf16_qsu4c32s16s0_neon) \
   X(kai_get_rhs_packed_size_rhs_pack_nxk_qsi4c32ps4s0sf16_qsu4c32s16s0_neon) \
   X(kai_run_rhs_pack_nxk_qsi4c32ps4s0sf16_qsu4c32s16s0_neon) \
+  X(kai_get_m_step_lhs_pack_f16pmrx2_f32_neon) \
+  X(kai_get_lhs_offset_lhs_pack_f16pmrx2_f32_neon) \
+  X(kai_get_lhs_packed_offset_lhs_pack_f16pmrx2_f32_neon) \
+  X(kai_get_lhs_packed_size_lhs_pack_f16pmrx2_f32_neon) \
+  X(kai_run_lhs_pack_f16pmrx2_f32_neon) \
   X(kai_get_n_step_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
   X(kai_get_rhs_offset_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
   X(kai_get_bias_offset_rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
@@ -1825,6 +1844,7 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(lhs_quant_pack_qsi8d32p_f32) \
   X(lhs_quant_pack_qsi8d32p4x8sb_f32_neon) \
   X(lhs_quant_pack_qsi8d32p_f32_neon) \
+  X(lhs_pack_f16pmrx2_f32_neon) \
   X(lhs_quant_pack_qsi8d32pscalef32_f32_neon) \
   X(lhs_quant_pack_qsi8d32pscalef32_f16_neon)
 
@@ -1911,7 +1931,8 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1x4_qsu2cxp4x4bf32sf32_1x4_neon_dotprod) \
   X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
   X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
-  X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa)
+  X(matmul_clamp_f32_qai8dxp_qsu2cxp, matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(matmul_clamp_f32_f16p_qsi4c32p, matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa)
 
 #define TW_KAI_MEMBERS(X) \
   X(kai_matmul_clamp_f32_qai8dxp_qsi4cxp_ukernel, get_m_step) \
@@ -2147,6 +2168,17 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_dst_offset) \
   X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, get_dst_size) \
   X(kai_matmul_clamp_f32_qai8dxp_qsu2cxp_ukernel, run_matmul) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_m_step) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_n_step) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_mr) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_nr) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_kr) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_sr) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_lhs_packed_offset) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_rhs_packed_offset) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_dst_offset) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, get_dst_size) \
+  X(kai_matmul_clamp_f32_f16p_qsi4c32p_ukernel, run_matmul) \
   X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_m_step) \
   X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_dst_offset) \
   X(kai_dwconv_clamp_f32_f32_f32p_planar_ukernel, get_dst_size) \
@@ -2302,6 +2334,7 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(matmul_clamp_f32_qai8dxp4x4_qsu2cxp4x4bf32sf32_8x4_neon_dotprod) \
   X(matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot) \
   X(matmul_clamp_f32_qai8dxp1vlx4_qsu2cxp4vlx4_1vlx4vl_sme2_mopa) \
+  X(matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa) \
   X(dwconv_clamp_f32_f32_f32p1vlx1b_3x3_s1_4xc_sme2_mla) \
   X(dwconv_clamp_f16_f16_f16p1vlx1b_3x3_s1_4x4_sme2_mla) \
   X(lhs_quant_pack_qai8dxp_f32) \
@@ -2326,6 +2359,7 @@ void kai_run_rhs_pack_nxk_qsi4cxp8vsx4sf32bi32_qsx4cx_f32_i32_sme(
   X(lhs_quant_pack_qsi8d32p_f32_neon) \
   X(rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon) \
   X(rhs_pack_nxk_qsi4c32ps4s0sf16_qsu4c32s16s0_neon) \
+  X(lhs_pack_f16pmrx2_f32_neon) \
   X(rhs_pack_kxn_f32p8x1biasf32_f32_f32_neon) \
   X(rhs_pack_kxn_x32p16x1b_x32_x32_neon) \
   X(rhs_pack_nxk_x32p16x1bx32_x32_x32_neon) \

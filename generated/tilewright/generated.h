@@ -12,6 +12,7 @@
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
 // from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (82de92023de216b0)
 // from   specs/matmul_clamp_f32_f16p_f16p.yaml (469429e8efb1f04e)
+// from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
 // from   specs/matmul_clamp_f32_f32_f32p.yaml (9dab153007ed70e5)
@@ -253,6 +254,8 @@ void tw_matmul_acc_clamp_f16_f16p1x1_f16p8x1_1x8_neon_fhm_u16_a4_asm(const tw_ar
 void tw_matmul_acc_clamp_f16_f16p1x1_f16p8x1_8x8_neon_fhm_u8_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_u16_asm(const tw_args *args);
 void tw_matmul_acc_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme2_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f16p4svlx2_qsi4c32p16svlx4_4svlx16svl_sme2_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f16p4svlx2_qsi4c32p16svlx4_4svlx16svl_sme2_kleidiai_blocks_u32_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_bf16p4x1_1x4_scalar_u4(const tw_args *args);
 void tw_matmul_clamp_f32_f32_bf16p16x1_1x16_avx2_u8_a4_near_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_bf16p16x1_1x16_avx2_u8_a4_near(const tw_args *args);
@@ -1549,6 +1552,7 @@ void tw_lhs_pack_f32_f16p8svlx2_sme2_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f16_f16p8svlx2_sme2_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_f16p1x1_sme_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f32_f16p1x1_sme2_kleidiai(const tw_pack_args *args);
+void tw_lhs_pack_f32_f16p4svlx2_sme2_kleidiai(const tw_pack_args *args);
 void tw_lhs_pack_f16_f32p1x1_scalar(const tw_pack_args *args);
 void tw_lhs_pack_bf16_f32p1x1_scalar(const tw_pack_args *args);
 void tw_lhs_pack_f16_f32p1x1_avx2(const tw_pack_args *args);
@@ -1940,6 +1944,7 @@ void tw_rhs_pack_nxk_f16p8svlx2_sme_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p8svlx2_sme_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_f16p8svlx2_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_kxn_f16p8svlx2_sme2_kleidiai(const tw_pack_args *args);
+void tw_rhs_pack_q4_0_qsi4c32p16svlx4_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_bf16p4x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_kxn_bf16p4x1_scalar(const tw_pack_args *args);
 void tw_rhs_pack_q4_1_bf16p4x1_scalar(const tw_pack_args *args);
@@ -2368,7 +2373,6 @@ void tw_rhs_pack_q4_0_qsi4c32p4x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_q4_0_qsi4c32p8x8_neon_i8mm_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p16svlx4_sme2_kleidiai(const tw_pack_args *args);
-void tw_rhs_pack_q4_0_qsi4c32p16svlx4_sme2_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p16svlx4_sme2_blocks_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_nxk_qsi4c32p16svlx4_sme_kleidiai(const tw_pack_args *args);
 void tw_rhs_pack_q4_0_qsi4c32p16svlx4_sme_kleidiai(const tw_pack_args *args);

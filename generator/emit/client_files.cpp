@@ -187,7 +187,8 @@ std::string print_client_source(const ClientPacker& packer,
                                 const std::string& guard) {
   const bool by_blocks = packer.side == Side::rhs && layout.block != 0;
   const bool one_shape = packer.panel != Length{};
-  const std::string find = one_shape ? "" : find_function(codes, by_blocks);
+  const bool has_find = !one_shape && !is_float(layout.element);
+  const std::string find = has_find ? find_function(codes, by_blocks) : "";
   const std::string text = declare_codes(codes, "tw_pack_args") +
                            bytes_function("row_bytes", layout, row_bytes_text(layout)) + find +
                            definitions(packer.name, functions);
@@ -226,7 +227,7 @@ std::string client_list_name(const ClientMatmul& matmul) {
     return is_static(*kernel.family.lhs) ? "STATIC_CHUNK_MATMULS" : "CHUNK_MATMULS";
   }
   if (is_static(*kernel.family.lhs)) return "STATIC_MATMULS";
-  return is_float(*kernel.family.lhs) ? "PACKED_FLOAT_MATMULS" : "MATMULS";
+  return is_float(*kernel.family.rhs) ? "PACKED_FLOAT_MATMULS" : "MATMULS";
 }
 
 std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
@@ -238,6 +239,7 @@ std::string client_list_name(const ClientPacker& packer, const Layout& layout) {
   }
   if (packer.panel != Length{} && has_scales) return "STATIC_RHS_PACKERS";
   if (is_static(*packer.format)) return "STATIC_LHS_PACKERS";
+  if (is_float(*packer.format) && packer.panel == Length{}) return "LHS_BLOCK_PACKERS";
   const bool floats = is_float(*packer.format);
   if (floats) return packer.side == Side::lhs ? "FLOAT_LHS_PACKERS" : "FLOAT_RHS_PACKERS";
   if (packer.side == Side::lhs) return layout.block != 0 ? "LHS_BLOCK_PACKERS" : "LHS_PACKERS";

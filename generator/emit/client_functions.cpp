@@ -15,7 +15,7 @@ ClientFunction number(const std::string& name, Length value) {
 }
 
 const char* output_type(const Family& family) {
-  return family.dst == ElementType::f32 && !is_float(*family.lhs) ? "float" : "void";
+  return family.dst == ElementType::f32 && !is_float(*family.rhs) ? "float" : "void";
 }
 
 /// Of activations, and what becomes of them.
@@ -141,16 +141,18 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
   return run;
 }
 
-/// The byte where an operand's panel begins.
+/// The byte where an operand's panel begins. `told`: whose blocks callers tell.
 ClientFunction packed_offset(const std::string& side, const std::string& index,
-                             const Layout& layout) {
-  const ClientParameters bl = block_parameter(layout);
+                             const Layout& layout, const Layout& told) {
+  const ClientParameters bl = block_parameter(told);
   const std::string panel = length_text(layout.panel);
+  const bool unused = !bl.empty() && layout.block == 0;
   return {fmt::format("get_{}_packed_offset", side), "size_t",
           with({"size_t " + index, "size_t k"}, bl),
-          client_check(fmt::format("{} % {} == 0", index, panel)) + check_blocks(layout) +
+          client_check(fmt::format("{} % {} == 0", index, panel)) + check_blocks(told) +
+              (unused ? "  KAI_UNUSED(bl);\n" : "") +
               client_return(fmt::format("{} / {} * {}_panel_bytes(k{})", index, panel, side,
-                                        bl.empty() ? "" : ", bl"))};
+                                        layout.block == 0 ? "" : ", bl"))};
 }
 
 }  // namespace
@@ -225,6 +227,8 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
                                              const std::vector<ClientCode>& codes) {
   const Variant& kernel = *matmul.kernels.front();
   const int64_t bytes = bits(kernel.family.dst) / 8;
+  // Of floats that are packed the weights' blocks are told, too.
+  const bool told = is_float(*kernel.family.lhs) && kernel.rhs.block != 0;
   std::vector<ClientFunction> all = {
       number("m_step", matmul.m_step),
       number("n_step", matmul.n_step),
@@ -232,8 +236,10 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       number("nr", kernel.rhs.panel),
       number("kr", matmul.kr),
       number("sr", matmul.sr),
-      is_unpacked(kernel.lhs) ? lhs_offset(matmul) : packed_offset("lhs", "m_idx", kernel.lhs),
-      packed_offset("rhs", "n_idx", kernel.rhs),
+      is_unpacked(kernel.lhs)
+          ? lhs_offset(matmul)
+          : packed_offset("lhs", "m_idx", kernel.lhs, told ? kernel.rhs : kernel.lhs),
+      packed_offset("rhs", "n_idx", kernel.rhs, kernel.rhs),
       {"get_dst_offset",
        "size_t",
        {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},
@@ -263,6 +269,7 @@ std::vector<ClientFunction> packer_functions(const ClientPacker& packer, const L
   if (packer.of_taps) return tap_packer_functions(packer, layout, codes);
   if (packer.panel != Length{}) return panel_packer_functions(packer, layout, codes);
   const bool has_code = !codes.empty();
+  if (is_float(layout.element)) return float_row_functions(packer, layout);
   if (packer.side == Side::lhs) return lhs_packer_functions(packer, layout, has_code);
   if (packer.has_offsets()) return offset_packer_functions(packer, layout);
   return packer.rows_of_blocks ? row_packer_functions(packer, layout, has_code)

@@ -184,6 +184,38 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
           run};
 }
 
+/// KleidiAI's takes rows for dense, whatever their stride, and does not look at the first one's
+/// number.
+std::vector<ClientFunction> float_row_functions(const ClientPacker& packer, const Layout& layout) {
+  const ClientParameters depth = {"size_t k", "size_t bl"};
+  const std::string panel = "(mr * " + row_bytes_call(layout) + ")";
+  const std::string check = client_check("kr != 0 && k % kr == 0") +
+                            client_check("bl != 0 && k % bl == 0") +
+                            "  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n  KAI_UNUSED(bl);\n";
+  ClientFunction run = {"run", "void", with(with({"size_t m"}, depth), shape), ""};
+  run.parameters = with(run.parameters, {"size_t m_idx_start", "const void* lhs",
+                                         "size_t lhs_stride", "void* lhs_packed"});
+  run.body = client_check(fmt::format("sr == {}", layout.order.kr)) +
+             "  KAI_UNUSED(bl);\n  KAI_UNUSED(kr);\n  KAI_UNUSED(sr);\n"
+             "  KAI_UNUSED(m_idx_start);\n  KAI_UNUSED(lhs_stride);\n" +
+             pack_args("m", "lhs", "lhs") +
+             fmt::format(
+                 "  args.source_stride = k * sizeof(float);\n"
+                 "  args.packed_stride = {};\n"
+                 "  tw_kai_pack_{}_rows_{}(&args, mr, {});\n",
+                 panel, packer.format->name, packer.source, layout.order.kr);
+  return {{"get_m_step", "size_t", {"size_t mr"}, client_return("mr")},
+          {"get_lhs_offset",
+           "size_t",
+           {"size_t m_idx", "size_t lhs_stride"},
+           client_return("m_idx * lhs_stride")},
+          {"get_lhs_packed_offset", "size_t", with(with({"size_t m_idx"}, depth), shape),
+           client_check("m_idx % mr == 0") + check + client_return("m_idx / mr * " + panel)},
+          {"get_lhs_packed_size", "size_t", with(with({"size_t m"}, depth), shape),
+           check + client_return("kai_div_ceil(m, mr) * " + panel)},
+          run};
+}
+
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code) {
   const Weights weights = {layout.block != 0, bits(layout.element) == 4,

@@ -67,11 +67,11 @@ std::vector<ClientFunction> lhs_packer_functions(const ClientPacker& packer, con
                                                  bool has_code);
 std::vector<ClientFunction> rhs_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);
-
 /// Likewise of weights whose offsets the caller gives, too.
 std::vector<ClientFunction> offset_packer_functions(const ClientPacker& packer,
                                                     const Layout& layout);
-
+/// Activations in floats that are rounded for weights in blocks, in panels of any shape.
+std::vector<ClientFunction> float_row_functions(const ClientPacker& packer, const Layout& layout);
 /// Likewise of weights in rows of blocks with their scales.
 std::vector<ClientFunction> row_packer_functions(const ClientPacker& packer, const Layout& layout,
                                                  bool has_code);

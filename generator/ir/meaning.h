@@ -21,6 +21,7 @@ struct Machine {
   bool active[last_mode + 1] = {};  ///< by Mode
   uint8_t table[4] = {};            ///< what table_load() read
   bool has_table = false;
+  bool has_halves = false;  ///< the table is that of table_halves()
 
   void require(Mode mode) const;  ///< throws Fault
 };

@@ -37,6 +37,14 @@ void unzip(const Step& s, size_t first, uint8_t* to) {
   }
 }
 
+void twice(const Step& s, uint8_t* to) {
+  const size_t half = static_cast<size_t>(s.imm) * s.to.bytes / 2;
+  for (size_t at = 0; at < s.to.bytes; at += element(s)) {
+    const size_t lane = at / element(s) / 2;
+    std::memcpy(to + at, s.arg[0].at + half + lane * element(s), element(s));
+  }
+}
+
 void move_segments(const Step& s, uint8_t* to) {
   const size_t count = s.to.bytes / 16;
   const size_t bits = count / 2;  // that choose one of them
@@ -67,6 +75,18 @@ void table_values(const Step& s, Machine& m) {
   for (size_t i = 0; i < s.to.bytes; ++i) {
     const size_t code = static_cast<size_t>(s.imm) * s.to.bytes + i;
     to[i] = m.table[s.arg[0].at[code / 4] >> (code % 4 * 2) & 3];
+  }
+  std::memcpy(s.to.at, to, s.to.bytes);
+}
+
+void nibble_halves(const Step& s, Machine& m) {
+  if (!m.has_halves) throw Fault("the table is not that of halves");
+  uint8_t to[longest_vector];
+  const size_t lanes = s.to.bytes / 2;
+  for (size_t i = 0; i < lanes; ++i) {
+    const size_t nibble = static_cast<size_t>(s.imm) * lanes + i;
+    const int code = (s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15) - 8;
+    put(to, i, float_to_half(static_cast<float>(code)));
   }
   std::memcpy(s.to.at, to, s.to.bytes);
 }

@@ -5,7 +5,7 @@
 //   out = clamp(sum a ((q - zero point) * scale) + bias)
 // Rows of the lhs are the user's own: no value beyond k is read, so the rest that does not fill an
 // iteration goes one k at a time, of codes a lane's bytes one after the other. Accumulator tiles
-// want columns of the lhs, so its panels are packed.
+// want columns of the lhs, so its panels are packed; there weights in blocks are f16, and rounded.
 #include <bit>
 
 #include "lower/tile.h"
@@ -67,23 +67,22 @@ KState first_state(const Tile1& t, Multiplier& multiplier) {
   return {code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, {})};
 }
 
-std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
+}  // namespace
+
+std::vector<Value> multiply_blocks(const Tile1& t, Accumulation& multiplier) {
   multiplier.prepare(t);
   const Layout& weights = *t.rhs.layout;
   const Value beyond = beyond_codes(t, FieldKind::scales);
   const auto begin = [&](std::vector<Value> rhs) {
-    if (has_long_blocks(weights)) rhs = ends_of_codes(t, rhs, weights);
-    if (beyond != no_value) {
-      rhs[0] = t.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
-    }
-    multiplier.begin_block(t, rhs);
+    if (is_behind_codes(weights, FieldKind::scales)) rhs = ends_of_codes(t, rhs, weights);
+    multiplier.begin_block(t, moved_beyond(t, rhs, beyond));
   };
   const auto step = [&](const auto& lhs, const auto& rhs, std::vector<Value> acc, int64_t g) {
     if (!has_long_blocks(weights) && g == 0) begin(rhs);
-    multiplier.step(t, lhs, rhs, g, acc);
+    multiplier.step(t, lhs, code_cursors(weights, rhs), g, acc);
     return acc;
   };
-  const KState state{code_pointers(t, t.lhs), code_pointers(t, t.rhs), multiplier.start(t, {})};
+  const KState state{code_pointers(t, t.lhs), block_cursors(t, t.rhs), multiplier.start(t, {})};
   const int64_t group = multiplier.group();
   if (!has_long_blocks(weights)) {
     const int64_t k = weights.block;
@@ -96,8 +95,6 @@ std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
                     })
       .carried;
 }
-
-}  // namespace
 
 Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single) {
   if (t.rhs.layout->block != 0) return multiplier.finish(t, multiply_blocks(t, multiplier));

@@ -47,6 +47,11 @@ void check_groups(const Variant& v) {
   }
 }
 
+/// Whether sums of blocks are scaled: else weights are.
+bool has_scaled_sums(const Variant& v) {
+  return v.rhs.block != 0 && !is_float(*v.family.lhs);
+}
+
 /// With blocks every tile of sums has one for what the blocks add up to.
 void check_block_tiles(const Variant& v) {
   const Length rows = v.isa->tile_rows();
@@ -92,15 +97,16 @@ void check_tile(const Variant& v) {
                                             to_string(v.tile.m), to_string(v.lhs.panel)));
   }
   // With blocks the tiles of what they add up to leave room for a part of a panel.
-  const bool part = v.rhs.block != 0 && ratio(v.rhs.panel, v.tile.n) > 1;
+  const bool part = has_scaled_sums(v) && ratio(v.rhs.panel, v.tile.n) > 1;
   if (outer && (v.tile.m != v.lhs.panel || (v.tile.n != v.rhs.panel && !part))) {
     throw std::invalid_argument(fmt::format(
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
         to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));
   }
-  if (outer && v.rhs.block != 0) check_block_tiles(v);
-  const Length columns = groups ? v.isa->vector_bytes  // four vectors
-                                : contract.rhs_columns.of(*v.isa, v.rhs.order.kr);
+  if (outer && has_scaled_sums(v)) check_block_tiles(v);
+  const bool halves = multiplies_as_halves(*v.family.lhs, *v.family.rhs);
+  const Length columns = groups || halves ? v.isa->vector_bytes  // four vectors
+                                          : contract.rhs_columns.of(*v.isa, v.rhs.order.kr);
   if (ratio(v.tile.n, columns) < 1) {
     throw std::invalid_argument(
         fmt::format("tile n {} does not fit {} on {}: whole vectors, multiples of {} columns, do",
@@ -217,6 +223,7 @@ class KernelWriter {
     if (takes_table(*v_.family.rhs) && b_.isa().has(OpCode::table_load)) {
       b_.op(OpCode::table_load, {b_.arg(ArgField::lookup)});
     }
+    if (multiplies_as_halves(*v_.family.lhs, *v_.family.rhs)) b_.op(OpCode::table_halves, {});
     choose_prefetch_step();
     std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));
@@ -346,7 +353,7 @@ class KernelWriter {
     } else if (contraction == Contraction::tile_dot) {
       lower_tile_products(t);
     } else if (multiplier_ == nullptr) {
-      v_.rhs.block != 0 ? lower_block_tiles(t) : lower_tiles(t);
+      has_scaled_sums(v_) ? lower_block_tiles(t) : lower_tiles(t);
     } else {
       store_sums(t, sums(t));
     }

@@ -168,8 +168,8 @@ class Mmla : public Multiplier {
           t.lhs.rows, segment_lanes));
     }
     const Value four = rows_together(t, rows[r / 4 * 4]);
-    const OpCode zip = r % 4 == 0 ? OpCode::zip_lo : OpCode::zip_hi;
-    return t.b.op(zip, {four, four}, {.bits = 32}, "scale_rows", Role::operand);
+    const OpCode interleave = r % 4 == 0 ? OpCode::zip_lo : OpCode::zip_hi;
+    return t.b.op(interleave, {four, four}, {.bits = 32}, "scale_rows", Role::operand);
   }
 
   /// 2 x 2 outputs fill a vector; in longer ones their columns lie apart.

@@ -1,7 +1,8 @@
 // Technique `outer`: an accumulator tile takes the products of a vector of rows with a vector of
 // columns, as many values of k at a time as 32 bits hold. Floats and bytes are what they are;
 // nibbles come signed out of a table, or as high nibbles of bytes, or are multiplied as raw bytes
-// like in ColumnDot (dot.cpp), one tile with the raw byte and one with the low nibble.
+// like in ColumnDot (dot.cpp), one tile with the raw byte and one with the low nibble. With f16
+// they come as such out of a table, and are multiplied by their scales first.
 #include <fmt/format.h>
 
 #include "lower/output.h"
@@ -20,14 +21,17 @@ class Outer : public TileMultiplier {
         product_(contract_of(v).code()),
         pair_(v.rhs.order.pair),
         decoder_(v),
-        table_decoder_(v) {}
+        table_decoder_(v),
+        halves_(multiplies_as_halves(*v.family.lhs, *v.family.rhs)) {}
 
-  [[nodiscard]] int64_t group() const override { return operands() * 32 / bits_; }
+  [[nodiscard]] int64_t group() const override {
+    return halves_ ? nibbles_k : operands() * 32 / bits_;
+  }
 
   void prepare(const Tile1& t) override {
     all_ = t.b.op(OpCode::pred_all, {}, {.bits = bits_}, "all", Role::mask);
     if (operands() > 1) decoder_.prepare(t);
-    if (pair_ == NibblePair::next) table_decoder_.prepare(t);
+    if (pair_ == NibblePair::next && !halves_) table_decoder_.prepare(t);
     if (is_raw()) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
   }
 
@@ -41,8 +45,24 @@ class Outer : public TileMultiplier {
     return tiles;
   }
 
+  /// The scales of a vector of columns in both halves of its lanes, as their products have them.
+  void begin_block(const Tile1& t, const std::vector<Value>& rhs) override {
+    scales_.clear();
+    const Value cursor = field_cursors(*t.rhs.layout, rhs).front();
+    for (int64_t j = 0; j < vectors_; j += 2) {
+      const Length at =
+          block_field(*t.rhs.layout, FieldKind::scales) + t.b.isa().vector_bytes * (j / 2);
+      const Value two = t.b.op(OpCode::load, {cursor}, {.offset = at}, "scales", Role::operand);
+      for (int64_t half = 0; half < 2; ++half) {
+        scales_.push_back(t.b.op(OpCode::twice, {two}, {.bits = 16, .imm = half},
+                                 fmt::format("scale_{}", j + half), Role::operand));
+      }
+    }
+  }
+
   void step(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs, int64_t g,
             std::vector<Value>& tiles) override {
+    if (halves_) return multiply_halves(t, lhs, rhs, g * nibbles_k, tiles);
     if (operands() > 1) {
       multiply_depths(t, lhs, rhs, g, {0, vectors_}, tiles);
       return;
@@ -87,6 +107,9 @@ class Outer : public TileMultiplier {
   }
 
  private:
+  static constexpr int64_t nibbles_k = 4;      ///< of a column, which lie together: the layout's kr
+  static constexpr int64_t table_vectors = 4;  ///< of columns, that a vector of nibbles becomes
+
   /// Bytes of two columns' nibbles, not codes one after the other.
   [[nodiscard]] bool is_raw() const { return pair_ == NibblePair::column; }
 
@@ -121,6 +144,37 @@ class Outer : public TileMultiplier {
         for (int64_t block = 0; block < blocks_; ++block) {
           multiply(t, a[static_cast<size_t>(block)], b, block, j, tiles);
         }
+      }
+    }
+  }
+
+  /// Four nibbles of each column, in two bytes: after the first bytes of all columns their second
+  /// ones, two values of k each, as many as an operand holds.
+  void multiply_halves(const Tile1& t, const std::vector<Value>& lhs, const std::vector<Value>& rhs,
+                       int64_t k, std::vector<Value>& tiles) const {
+    constexpr OpCode bytes[] = {OpCode::uzp_even, OpCode::uzp_odd};
+    for (int64_t first = 0; first < vectors_; first += table_vectors) {
+      const int64_t at = first / 2;  // a vector of nibbles is two of columns
+      const Value raw[] = {load_vector(t, rhs, at, k), load_vector(t, rhs, at + 1, k)};
+      for (int64_t i = 0; i < 2; ++i) {
+        const Value codes = t.b.op(bytes[i], {raw[0], raw[1]}, {.bits = 8}, "codes", Role::operand);
+        const std::vector<Value> a = load_rows(t, lhs, k + i * t.lhs.layout->order.kr);
+        multiply_codes(t, a, codes, first, tiles);
+      }
+    }
+  }
+
+  /// Two values of k of each of the columns from vector `first` on.
+  void multiply_codes(const Tile1& t, const std::vector<Value>& a, Value codes, int64_t first,
+                      std::vector<Value>& tiles) const {
+    for (int64_t j = first; j < first + table_vectors; ++j) {
+      const std::string name = fmt::format("b_{}", j);
+      const Value code =
+          t.b.op(OpCode::nibble_halves, {codes}, {.imm = j - first}, name, Role::operand);
+      const Value b = t.b.op(OpCode::fmul_f16, {code, scales_[static_cast<size_t>(j)]}, {}, name,
+                             Role::operand);
+      for (int64_t block = 0; block < blocks_; ++block) {
+        multiply(t, a[static_cast<size_t>(block)], b, block, j, tiles);
       }
     }
   }
@@ -177,6 +231,8 @@ class Outer : public TileMultiplier {
   NibblePair pair_;
   Decoder decoder_;
   TableDecoder table_decoder_;
+  bool halves_;  ///< nibbles become f16, with their scales
+  std::vector<Value> scales_;
   Value mask_ = no_value;
   Value all_ = no_value;
 };
@@ -189,7 +245,8 @@ std::unique_ptr<TileMultiplier> make_outer(const Variant& v) {
 
 void lower_tiles(const Tile1& t) {
   const std::unique_ptr<TileMultiplier> how = make_outer(t.v);
-  const std::vector<Value> tiles = multiply_all(t, *how, {});
+  const std::vector<Value> tiles =
+      t.v.rhs.block != 0 ? multiply_blocks(t, *how) : multiply_all(t, *how, {});
   store_tile_sums(t, [&](int64_t block, int64_t j, Value row, Value negated) {
     return how->row_sum(t, tiles, block, j, row, negated);
   });

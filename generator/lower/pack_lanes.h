@@ -14,7 +14,7 @@ inline int64_t segments(const Isa& isa) {
 struct Pair {
   Value low = no_value, high = no_value;
 };
-inline Pair zip(Builder& b, int bits, Value x, Value y) {
+inline Pair interleave(Builder& b, int bits, Value x, Value y) {
   return {b.op(OpCode::zip_lo, {x, y}, {.bits = bits}),
           b.op(OpCode::zip_hi, {x, y}, {.bits = bits})};
 }

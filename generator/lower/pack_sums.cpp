@@ -185,7 +185,7 @@ std::vector<Value> CodeSums::column_totals(const std::vector<Value>& carried, Va
     const Value low = fold(1);
     const Value second = low_of(low);
     const Value first = high_of(whole, low);
-    const Pair columns = zip(b_, 64, first, second);
+    const Pair columns = interleave(b_, 64, first, second);
     totals.push_back(columns.low);
     if (w != v) totals.push_back(columns.high);
   }

@@ -277,10 +277,10 @@ Value across(Builder& b, Value x, const Combine& combine) {
   } else if (segments(b.isa()) == 2) {
     x = combine(x, b.op(OpCode::permute_64, {x}, {.imm = 0x4e}));
   }
-  const Pair halves = zip(b, 64, x, x);
+  const Pair halves = interleave(b, 64, x, x);
   const Value half = combine(halves.low, halves.high);
   const Value pairs = b.op(OpCode::zip_lo, {half, half}, {.bits = 32});
-  const Pair lanes = zip(b, 64, pairs, pairs);
+  const Pair lanes = interleave(b, 64, pairs, pairs);
   return combine(lanes.low, lanes.high);
 }
 

@@ -304,6 +304,8 @@ Rows float_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
 /// The same of rows that pointers tell, chunk by chunk; bases of the lhs are places in the table.
 Rows indirect_sums(const Tile1& t, Multiplier& multiplier, Multiplier& single);
 inline constexpr int64_t pointer_bytes = 8;
+/// Accumulators over all blocks, whose weights are made with their scales.
+std::vector<Value> multiply_blocks(const Tile1& t, Accumulation& multiplier);
 /// The k loop and the outputs, with sums in accumulator tiles ...
 void lower_tiles(const Tile1& t);
 /// ... of which four rows make one row of outputs ...

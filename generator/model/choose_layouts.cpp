@@ -15,6 +15,7 @@ namespace {
 constexpr int longest_block = 4096;
 
 constexpr int segment_bits = 128;
+constexpr int lane_bits = 32;
 
 void check_kr(const OperandContract& wants, const Isa& isa, int kr) {
   std::string legal;
@@ -357,7 +358,7 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   check_block(rhs, block, wanted.scales.value_or(rhs.scale_type));
   check_bytes_of_scales(rhs, isa);
   const bool own = wanted.style == LayoutStyle::own;
-  if (wanted.bias && (own || !is_float(lhs))) {
+  if (wanted.bias && (own || !is_float(lhs) || !is_float(rhs))) {
     throw std::invalid_argument(
         "a type of biases is possible with layout kleidiai of floats only: others have their own");
   }
@@ -394,9 +395,10 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   const bool in_tiles =
       contract.contraction == Contraction::outer || contract.contraction == Contraction::dot_groups;
+  const bool halves = multiplies_as_halves(lhs, rhs);
   const bool as_ours =
       contract.pair == NibblePair::next || (in_tiles && contract.pair == NibblePair::none);
-  if (!own && (!as_ours || !lhs.quantized_on_the_fly)) {
+  if (!own && !halves && (!as_ours || !lhs.quantized_on_the_fly)) {
     LayoutPair layouts = kleidiai_layouts(lhs, rhs, panels, block);
     // Groups of k are the weights' only: rows are as their user keeps them.
     const Contraction how = contract.contraction;
@@ -411,10 +413,12 @@ LayoutPair choose_layouts(const Format& lhs, const Format& rhs, Technique techni
   }
   if (is_float(lhs)) {
     Panels of_lhs = panels;
-    if (!is_float(rhs)) of_lhs.kr = 1;
-    return {float_layout(Side::lhs, lhs, lhs, of_lhs),
-            is_float(rhs) ? float_layout(Side::rhs, rhs, lhs, panels)
-                          : rhs_layout(lhs, rhs, contract, panels, block)};
+    if (!is_float(rhs)) of_lhs.kr = halves ? lane_bits / bits(lhs.element) : 1;
+    LayoutPair layouts = {float_layout(Side::lhs, lhs, lhs, of_lhs),
+                          is_float(rhs) ? float_layout(Side::rhs, rhs, lhs, panels)
+                                        : rhs_layout(lhs, rhs, contract, panels, block)};
+    if (!own) set_block_fields(lhs, rhs, layouts);
+    return layouts;
   }
   LayoutPair layouts = {lhs_layout(lhs, rhs, isa, contract, panels, block),
                         rhs_layout(lhs, rhs, contract, panels, block)};

@@ -43,7 +43,7 @@ struct ClientPacker {
   Side side = Side::lhs;
   const Format* format = nullptr;
   std::string source;                  ///< what it reads, as of our packers: "f32", "nxk"
-  const Format* with = nullptr;        ///< of weights: activations that they are for; null: any
+  const Format* with = nullptr;        ///< what it is multiplied with; null: any
   Rounding rounding = Rounding::away;  ///< of activations
   bool rows_of_n = false;   ///< of weights: a row of the source holds one value of k of each column
   bool sequential = false;  ///< of weights: nibbles of a byte are neighbors in k

@@ -136,8 +136,15 @@ bool is_packed(const Format& lhs, ElementType sums) {
   return lhs.element != sums;
 }
 
+bool multiplies_as_halves(const Format& lhs, const Format& rhs) {
+  return lhs.element == ElementType::f16 && rhs.element == ElementType::i4 &&
+         rhs.scales == Granularity::block && rhs.block == 32 && rhs.super_block == 0 &&
+         !rhs.has_zero_point && keeps_block_sums(rhs);
+}
+
 bool can_multiply(const Format& lhs, const Format& rhs) {
   const bool by_channel = rhs.scales == Granularity::channel;
+  if (multiplies_as_halves(lhs, rhs)) return true;
   if (is_float(lhs) && is_packed(lhs)) return rhs.element == lhs.element;
   const bool by_block = rhs.scales == Granularity::block && !rhs.quantized_on_the_fly;
   const bool takes_sums = rhs.has_zero_point || rhs.has_minimums;

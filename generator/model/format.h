@@ -68,6 +68,9 @@ bool is_static(const Format& format);
 /// lie as their user keeps them, or in panels where accumulator tiles want those.
 bool is_packed(const Format& lhs, ElementType sums = ElementType::f32);
 
+/// Activations and weights, codes in blocks, that are multiplied as f16: what a code is worth, with
+/// its scale, is rounded to that.
+bool multiplies_as_halves(const Format& lhs, const Format& rhs);
 /// Are there kernels for activations of one format and weights of the other?
 bool can_multiply(const Format& lhs, const Format& rhs);
 /// "f32", "qai8": outputs of that type, in names and specs.

@@ -54,6 +54,7 @@ Layout kleidiai_lhs(const Format& lhs, const Panels& panels, int block) {
 }  // namespace
 
 bool kleidiai_packs(const Format& lhs, const Format& rhs) {
+  if (multiplies_as_halves(lhs, rhs)) return true;
   if (is_float(lhs)) return kleidiai_packs_floats(lhs, rhs);
   if (is_static(lhs)) return kleidiai_packs_static(rhs);
   const bool in_blocks = lhs.scales == Granularity::block;
@@ -69,7 +70,8 @@ bool kleidiai_packs(const Format& lhs, const Format& rhs) {
 
 ElementType kleidiai_scales(const Format& lhs, const Format& rhs) {
   if (rhs.has_zero_point) return ElementType::f32;
-  return lhs.scales == Granularity::block ? ElementType::f16 : ElementType::bf16;
+  const bool halves = lhs.scales == Granularity::block || is_float(lhs);
+  return halves ? ElementType::f16 : ElementType::bf16;
 }
 
 LayoutPair kleidiai_layouts(const Format& lhs, const Format& rhs, const Panels& panels, int block) {
@@ -108,6 +110,7 @@ static int scale_factor(const Layout& layout) {
 /// Nibbles of products are as far apart as those take.
 static void set_scales_apart(LayoutPair& layouts) {
   for (Layout* layout : {&layouts.lhs, &layouts.rhs}) {
+    if (layout->block == 0) continue;
     const ElementType data = layout->side == Side::lhs ? ElementType::i8 : layout->element;
     Field scales{FieldKind::scales, ElementType::f16, scale_factor(*layout), 1, true};
     scales.apart = true;
@@ -137,7 +140,7 @@ static void set_offsets(LayoutPair& layouts) {
 }
 
 void set_block_fields(const Format& lhs, const Format& rhs, LayoutPair& layouts) {
-  if (lhs.scales != Granularity::block) return;
+  if (lhs.scales != Granularity::block && !multiplies_as_halves(lhs, rhs)) return;
   if (rhs.has_zero_point) return set_offsets(layouts);
   if (!layouts.rhs.panel.is_fixed()) set_scales_apart(layouts);
 }

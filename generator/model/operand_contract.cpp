@@ -121,6 +121,10 @@ static const std::vector<OperandContract>& contracts() {
       {mmla, kleidiai, i4, true, {{OpCode::mmla_s8s8}, {OpCode::shl, 8}}, {8}, two, lanes,
        depth, false, false, i8, Contraction::mmla},
 
+      // With activations of f16 they become such, too.
+      {outer, kleidiai, i4, true, {{OpCode::outer_f16}, {OpCode::nibble_halves}}, {4}, tile_rows, four_lanes,
+       next, true, true, f16, Contraction::outer},
+
       // Weights of 8 bits.
       {dot, own, i8, false, {{OpCode::tile_dot4_s8s8_lane}}, {4}, one, two_lanes,
        none, false, false, i8, Contraction::dot_groups},

@@ -37,6 +37,8 @@ OP(fma_even_f16, "f16 f16 f32 -> f32", "", VECTOR(fma_f16_of_pair(s, to, 0)),
    .work = Work::products)
 OP(fma_odd_f16, "f16 f16 f32 -> f32", "", VECTOR(fma_f16_of_pair(s, to, 1)),
    .work = Work::products)
+/* f16, rounded once */
+OP(fmul_f16, "f16 f16 -> f16", "", VECTOR(fmul_f16(s, to)), .commutes = true)
 /* f16, rounded once; b: 16-bit element #i of each segment */
 OP(fma_f16_lane, "f16 f16 f16 -> f16", "i", VECTOR(fma_f16_lane(s, to)), .whole = Whole::segment,
    .immediate = {"the lane", Last::number, 7}, .work = Work::products)

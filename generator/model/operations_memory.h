@@ -14,6 +14,8 @@ OP(load_pred_dup, "p n -> v", "bo", load_pred_dup, .whole = Whole::segment,
    .memory = MemoryUse::reads)
 /* the low bytes of four i32: the table of table_values, in the place of that of `nibbles` */
 OP(table_load, "n", "", table_load, .memory = MemoryUse::reads)
+/* -8 to 7 as f16: the table of nibble_halves, in the same place */
+OP(table_halves, "", "", table_halves)
 OP(store, "n v", "o", store, .memory = MemoryUse::writes)
 /* store, not to be kept in caches; aligned to its length */
 OP(store_stream, "n v", "o", store_stream, .memory = MemoryUse::writes)

@@ -16,6 +16,9 @@ OP(zip_hi, "v v -> v", "b", VECTOR(zip(s, 1, to)), .max_bits = 64, .whole = Whol
 /* even lanes of a, then even lanes of b (whole vectors), and the odd ones */
 OP(uzp_even, "v v -> v", "b", VECTOR(unzip(s, 0, to)), .whole = Whole::two_lanes)
 OP(uzp_odd, "v v -> v", "b", VECTOR(unzip(s, 1, to)), .whole = Whole::two_lanes)
+/* each lane twice: of the lower half of a (#0), the upper (#1) */
+OP(twice, "v -> v", "bi", VECTOR(twice(s, to)), .whole = Whole::two_lanes,
+   .immediate = {"the half", Last::number, 1})
 /* x86 shuf_32x4: the lower half of the segments from a, the upper from b, by bits of #i */
 OP(move_segments, "v v -> v", "i", VECTOR(move_segments(s, to)), .whole = Whole::two_segments,
    .lengths = Lengths::two_or_four_segments,
@@ -28,6 +31,8 @@ OP(nibbles, "v -> v", "i", VECTOR(nibbles(s, to)), .immediate = {"the half", Las
 /* signed bytes that codes of 2 bits stand for in the table that was loaded, low codes first: of
    quarter #i of a */
 OP(table_values, "v -> v", "i", table_values, .immediate = {"the quarter", Last::number, 3})
+/* f16 that nibbles stand for in that table, which are 8 above, low nibbles first: of quarter #i */
+OP(nibble_halves, "v -> v", "i", nibble_halves, .immediate = {"the quarter", Last::number, 3})
 /* per segment: the byte of a that each byte of b is the number of */
 OP(look_up, "v below_16 -> v", "", VECTOR(look_up(s, to)), .whole = Whole::segment)
 /* per 32-bit lane: likewise, of the 16 bytes that a, b, c and d have there */

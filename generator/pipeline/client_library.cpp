@@ -49,7 +49,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
   std::vector<const Variant*> users;
   for (const Variant* variant : variants) {
     const Format* format = packer.side == Side::lhs ? variant->family.lhs : variant->family.rhs;
-    const bool fits = packer.with == nullptr || packer.with == variant->family.lhs;
+    const Format* other = packer.side == Side::lhs ? variant->family.rhs : variant->family.lhs;
+    const bool fits = packer.with == nullptr || packer.with == other;
     if (variant->style != LayoutStyle::kleidiai || format != packer.format || !fits) continue;
     if ((variant->family.operation == Operation::depthwise) != packer.of_taps) continue;
     const Layout& layout = packer.side == Side::lhs ? variant->lhs : variant->rhs;
@@ -62,7 +63,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
     if ((layout.order.pair == NibblePair::next) != packer.sequential) continue;
     if (has_fields_apart(layout) != packer.apart) continue;
     if (packer.side == Side::lhs && has_real_sums(layout) != packer.real_sums) continue;
-    if (layout.panel.is_fixed() || packer.sequential || packer.apart) users.push_back(variant);
+    const bool plain = packer.sequential || packer.apart || is_float(*format);
+    if (layout.panel.is_fixed() || plain) users.push_back(variant);
   }
   std::stable_sort(users.begin(), users.end(), [](const Variant* a, const Variant* b) {
     return a->isa->features.size() < b->isa->features.size();
@@ -74,7 +76,8 @@ std::vector<const Variant*> users_of(const ClientPacker& packer,
 /// rows that keep sums, with KleidiAI's scales, and weights whose offsets are told.
 bool is_plain_c(const ClientPacker& packer) {
   const bool offsets = packer.real_sums || packer.has_offsets();
-  return packer.of || offsets || (packer.in_chunks && packer.side == Side::lhs);
+  const bool any_shape = is_float(*packer.format) && packer.panel == Length{} && !packer.of_taps;
+  return packer.of || offsets || any_shape || (packer.in_chunks && packer.side == Side::lhs);
 }
 
 /// What else packs.

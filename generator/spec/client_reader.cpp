@@ -267,7 +267,13 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   packer.name = read_c_name(node.at("name"), taken);
   const YamlNode& format = node.at(packer.side == Side::lhs ? "lhs" : "rhs");
   packer.format = &read_packed_format(format, packer.side, variants);
-  if (is_float(*packer.format) || node.find("panel") != nullptr) {
+  const bool any_shape = packer.side == Side::lhs && node.find("with") != nullptr;
+  if (any_shape && is_float(*packer.format)) {
+    node.expect_keys({"name", "lhs", "with", "from"});
+    if (node.at("from").text() != name(ElementType::f32)) {
+      node.at("from").fail("floats in panels of any shape are rounded from f32");
+    }
+  } else if (is_float(*packer.format) || node.find("panel") != nullptr) {
     read_panels(node, variants, packer);
   } else if (packer.side == Side::lhs) {
     node.expect_keys({"name", "lhs", "from", "ties", "scales", "sums"});
@@ -285,10 +291,11 @@ ClientPacker read_packer(const YamlNode& node, const Variants& variants,
   }
   packer.source = node.at("from").text();
   packer.where = node.at("from").where();
-  if (packer.side == Side::lhs) return packer;
   if (const YamlNode* with = node.find("with")) {
-    packer.with = &read_packed_format(*with, Side::lhs, variants);
+    const Side other = packer.side == Side::lhs ? Side::rhs : Side::lhs;
+    packer.with = &read_packed_format(*with, other, variants);
   }
+  if (packer.side == Side::lhs) return packer;
   const Source& rows = read_rows(node.at("from"));
   packer.rows_of_n = rows_are_k(rows);
   packer.rows_of_blocks = block_of(rows) != 0;

@@ -84,14 +84,18 @@ static bool asked_for(const tw_kernel* kernel, const tw_matmul* matmul) {
          matmul->rhs_layout != 0;
 }
 
-static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
+static bool fits(const tw_kernel* kernel, const tw_matmul* matmul) {
   return strcmp(kernel->family, matmul->family) == 0 && kernel->dst == matmul->dst_type &&
-         kernel->lhs != NULL && kernel->rhs != NULL && asked_for(kernel, matmul) &&
+         kernel->lhs != NULL && kernel->rhs != NULL &&
          kernel->tile_m + kernel->tile_m_scalable >= 1 && kernel->tile_m <= TW_MAX_TILE_M &&
          (matmul->kernel == NULL || strcmp(matmul->kernel, kernel->name) == 0) &&
          (matmul->block == 0 || matmul->block == kernel->rhs->block) &&
          (matmul->scales == TW_SCALES_UNSET || matmul->scales == kernel->rhs->block_scales) &&
          (matmul->rhs_layout == 0 || matmul->rhs_layout == kernel->rhs->id);
+}
+
+static bool wanted(const tw_kernel* kernel, const tw_matmul* matmul) {
+  return fits(kernel, matmul) && asked_for(kernel, matmul);
 }
 
 /* Its sums over all of k fit in 32 bits, or are floats. */
@@ -347,7 +351,7 @@ static tw_status check_depth(const tw_registry* registry, const tw_device* devic
 /* Blocks and their scales are the weights' own, so they are never a choice of the plan's. */
 static tw_status check_blocks(const tw_registry* registry, const tw_matmul* matmul) {
   const tw_layout* found = NULL;
-  bool several = false, known = false;
+  bool several = false, known = false, fitting = false;
   tw_text legal = {.length = 0};
   for (size_t i = 0; i < registry->kernel_count; ++i) {
     const tw_kernel* kernel = &registry->kernels[i];
@@ -359,6 +363,7 @@ static tw_status check_blocks(const tw_registry* registry, const tw_matmul* matm
                tw_scales_text(kernel->rhs->block_scales));
       tw_append_word(&legal, text);
     }
+    fitting |= fits(kernel, matmul);
     if (!wanted(kernel, matmul)) continue;
     several |= found != NULL && (found->block != kernel->rhs->block ||
                                  found->block_scales != kernel->rhs->block_scales);
@@ -368,6 +373,13 @@ static tw_status check_blocks(const tw_registry* registry, const tw_matmul* matm
     return tw_fail(TW_INVALID,
                    "tw_plan_create: matmul.k is %zu; multiples of the block, %zu, are legal",
                    matmul->k, found->block);
+  }
+  if (found == NULL && fitting) {
+    return tw_fail(
+        TW_UNSUPPORTED,
+        "tw_plan_create: layouts of %s keep no bias, or no zero points; matmul.kernel or "
+        "matmul.rhs_layout asks for one",
+        matmul->family);
   }
   const bool asked = matmul->block != 0 || matmul->scales != TW_SCALES_UNSET;
   if (!known || (found != NULL ? !several : !asked)) return TW_OK;

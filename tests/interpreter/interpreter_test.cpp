@@ -187,6 +187,8 @@ std::vector<Ground> grounds(const Isa& isa) {
     pointers.indirect = true;
     if (possible(pointers) && isa.has(OpCode::load_pointer)) all.push_back(pointers);
   }
+  const Ground codes_by_halves{&isa, Technique::outer, "f16", "qsi4c32", LayoutStyle::kleidiai};
+  if (possible(codes_by_halves)) all.push_back(codes_by_halves);
   return all;
 }
 

@@ -40,6 +40,11 @@ bool unpacked(const Ground& ground) {
          ground.technique != Technique::outer;
 }
 
+/// Tiles of what blocks add up to beside those of their sums.
+bool scales_sums(const Ground& ground) {
+  return ground.blocks() && ground.technique == Technique::outer && !floats(ground);
+}
+
 std::optional<LayoutPair> layouts(const Ground& ground, const Panels& panels) {
   try {
     return choose_layouts(*find_format(ground.lhs), *find_format(ground.rhs), ground.technique,
@@ -142,7 +147,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   panels.lhs = unpacked(ground) ? lhs_unit : lhs_unit * random.of<int64_t>({1, 1, 2, 3, 4});
   panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 1, 2, 3});
   // Half of the tiles are for what the blocks add up to.
-  if (ground.blocks() && ground.technique == Technique::outer) {
+  if (scales_sums(ground)) {
     panels.lhs = lhs_unit;
     panels.rhs = rhs_unit * random.of<int64_t>({1, 1, 2});
   }
@@ -166,7 +171,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   const bool whole = weights.top_bits != 0 && top_order(variant.rhs).vectors > 1;
   variant.tile.n = whole ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) {
-    variant.tile = {panels.lhs, ground.blocks() ? rhs_unit : panels.rhs};
+    variant.tile = {panels.lhs, scales_sums(ground) ? rhs_unit : panels.rhs};
   }
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
   // One row of codes.

@@ -39,6 +39,10 @@ FloatMatmul with_weights(const Matmul& problem, const tw_layout& rhs) {
 
 }  // namespace
 
+bool has_float_rows(const tw_layout& lhs) {
+  return lhs.type == TW_F32 || lhs.type == TW_F16 || lhs.type == TW_BF16;
+}
+
 bool has_float_weights(const tw_layout& rhs) {
   return rhs.data_bits >= 16;
 }
@@ -55,6 +59,10 @@ bool has_half_sums(const tw_layout& lhs, const tw_layout& rhs) {
 FloatMatmul as_floats(const Matmul& problem, const tw_layout& lhs, const tw_layout& rhs) {
   FloatMatmul floats = with_weights(problem, rhs);
   for (float& value : floats.lhs) value = rounded_to(type_of(lhs), value);
+  // In panels codes are floats of the lhs's type before they are multiplied.
+  for (size_t i = 0; rhs.block != 0 && !is_unpacked(lhs) && i < floats.rhs.size(); ++i) {
+    floats.rhs[i] = rounded_to(type_of(lhs), floats.rhs[i]);
+  }
   floats.bf16_products = lhs.type == TW_BF16;
   if (!floats.bf16_products) return floats;
   for (std::vector<float>* side : {&floats.lhs, &floats.rhs}) {

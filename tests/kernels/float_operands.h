@@ -11,6 +11,7 @@
 
 namespace tw::test {
 
+bool has_float_rows(const tw_layout& lhs);
 bool has_float_weights(const tw_layout& rhs);
 /// Rows of the lhs as their user keeps them.
 bool is_unpacked(const tw_layout& lhs);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "kernels/float_operands.h"
+#include "kernels/given_table.h"
 #include "kernels/rhs_source.h"
 #include "kernels/rows.h"
 #include "kernels/static_operands.h"
@@ -48,13 +49,6 @@ struct Packed {
     return !std::equal(before.begin(), before.end(), buffer->data());
   }
 };
-
-size_t panel_bytes(const tw_layout& layout, size_t k) {
-  const size_t padded = (k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
-  const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;
-  return panel_rows(layout) * (padded * layout.data_bits / 8 + layout.per_row_bytes +
-                               blocks * layout.per_row_block_bytes);
-}
 
 std::string report_text(const CallReport& report, const std::vector<const GuardedBuffer*>& buffers,
                         uint64_t allowed) {
@@ -185,18 +179,11 @@ std::string pack_rhs(const tw_packer& packer, const Case& test, const Matmul& pr
   return pack(packer, test, args, {source.get(), scales.get(), bias.get(), zeros.get()}, packed);
 }
 
-/// Weights that no generated packer fills: codes of a table that calls bring.
-void pack_given(const tw_layout& layout, const Case& test, const Matmul& problem, Packed& packed) {
-  const LayoutText text = read_layout(layout.text, vector_bytes(layout) / 16);
-  const CodeValues& table = *code_values(text.table);
-  OperandCodes in{problem.n, problem.k, problem.rhs, {}, problem.scales, problem.bias};
-  in.values = problem.rhs;
-  const int count = 1 << text.bits;
-  for (int8_t& code : in.codes) {
-    code = static_cast<int8_t>(table.code_of(code) % count - count / 2);
-  }
-  if (test.bias == Bias::argument) in.bias.assign(problem.n, 1000);
-  const std::vector<uint8_t> bytes = pack(text, in);
+/// Weights that no generated packer fills.
+void place_given(const tw_layout& layout, const Case& test, const Matmul& problem, Packed& packed) {
+  const bool wrong_bias = test.bias == Bias::argument;
+  const std::vector<uint8_t> bytes =
+      given_weights(layout.text, vector_bytes(layout) / 16, problem, wrong_bias);
   const size_t panel = panel_bytes(layout, problem.k);
   const size_t panels = panel == 0 ? 0 : bytes.size() / panel;
   packed.stride = panel + test.panel_padding;
@@ -206,14 +193,6 @@ void pack_given(const tw_layout& layout, const Case& test, const Matmul& problem
     std::memcpy(packed.buffer->data() + i * packed.stride, bytes.data() + i * panel, panel);
   }
   packed.before.assign(packed.buffer->data(), packed.buffer->data() + packed.buffer->size());
-}
-
-/// What a call brings, of whose words the low bytes are values.
-std::vector<int32_t> given_values(const std::string& table) {
-  const CodeValues& codes = *code_values(table);
-  std::vector<int32_t> values;
-  for (size_t i = 0; i < 4; ++i) values.push_back(0x5500 | static_cast<uint8_t>(codes.values[i]));
-  return values;
 }
 
 /// The type of a kernel's outputs, as its row says.
@@ -445,7 +424,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
                   : pack_lhs(*packers.lhs, test, problem.lhs, lhs);
   }
   if (is_given) {
-    pack_given(*kernel.rhs, test, problem, rhs);
+    place_given(*kernel.rhs, test, problem, rhs);
   } else if (wrong.empty()) {
     wrong = pack_rhs(*rhs_packer, test, problem, codes, rhs);
   }
@@ -494,8 +473,7 @@ std::string check(const tw_kernel& kernel, const Packers& packers, const Case& t
                                    {kernel.accumulators, kernel.unroll_k}),
                    dst);
   }
-  const bool floats = has_float_weights(*kernel.rhs) || is_unpacked(*kernel.lhs);
-  if (!floats) return compare(test, judge_codes(problem), dst);
+  if (!has_float_rows(*kernel.lhs)) return compare(test, judge_codes(problem), dst);
   if (kernel.dst == TW_F32 && kernel.accumulate == 0) {
     return compare(test, judge_floats(as_floats(problem, *kernel.lhs, *kernel.rhs)), dst);
   }

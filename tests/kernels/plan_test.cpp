@@ -60,6 +60,23 @@ TEST(GivenTables, PlansTakeNone) {
   tw_plan_destroy(plan);
 }
 
+// Nor gives one without a bias to who does not ask for it: the only layouts of this family.
+TEST(LayoutsWithoutBias, PlansTakeNoneUnasked) {
+  auto device = tilewright::sized<tw_device>();
+  ASSERT_EQ(tw_device_detect(&device), TW_OK);
+  auto matmul = tilewright::sized<tw_matmul>();
+  matmul.family = "matmul_clamp_f32_f16p_qsi4c32p";
+  matmul.n = matmul.k = 64;
+  for (const size_t block : {0, 32}) {
+    matmul.block = block;
+    matmul.scales = block == 0 ? TW_SCALES_UNSET : TW_SCALES_F16;
+    tw_plan* plan = nullptr;
+    EXPECT_EQ(tw_plan_create(&device, &matmul, &plan), TW_UNSUPPORTED);
+    EXPECT_NE(std::strstr(tw_error_message(), "keep no bias"), nullptr) << tw_error_message();
+    tw_plan_destroy(plan);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, StreamingPlan, testing::ValuesIn(rows_alone()),
                          [](const auto& row) { return std::string(row.param->name); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StreamingPlan);

@@ -101,6 +101,13 @@ size_t panel_rows(const tw_layout& layout) {
   return layout.panel + layout.panel_scalable * (vector_bytes(layout) / 16);
 }
 
+size_t panel_bytes(const tw_layout& layout, size_t k) {
+  const size_t padded = (k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
+  const size_t blocks = layout.block == 0 ? 0 : padded / layout.block;
+  return panel_rows(layout) * (padded * layout.data_bits / 8 + layout.per_row_bytes +
+                               blocks * layout.per_row_block_bytes);
+}
+
 size_t tile_rows(const tw_kernel& kernel) {
   return kernel.tile_m + kernel.tile_m_scalable * (vector_bytes(*kernel.lhs) / 16);
 }

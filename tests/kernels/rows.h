@@ -16,6 +16,8 @@ size_t vector_bytes(const tw_layout& layout);
 
 /// Rows (lhs) or columns (rhs) of a panel, and columns of a tile, on this machine.
 size_t panel_rows(const tw_layout& layout);
+/// Of a panel of k values, without what stands between panels.
+size_t panel_bytes(const tw_layout& layout, size_t k);
 size_t tile_rows(const tw_kernel& kernel);
 size_t tile_columns(const tw_kernel& kernel);
 

@@ -38,11 +38,6 @@ std::vector<const tw_packer*> packers(const char* source, Wanted wanted) {
   return found;
 }
 
-size_t panel_bytes(const tw_layout& layout, size_t k) {
-  const size_t padded = (k + layout.k_multiple - 1) / layout.k_multiple * layout.k_multiple;
-  return panel_rows(layout) * (padded * layout.data_bits / 8 + layout.per_row_bytes);
-}
-
 std::vector<uint8_t> pack(const tw_packer& packer, tw_pack_args args) {
   const tw_layout& layout = *packer.layout;
   args.size = sizeof args;

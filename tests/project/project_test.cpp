@@ -26,6 +26,7 @@ std::set<std::string> families() {
     if (name.find("matmul_clamp_f32_") == 0) found.insert(name);
   }
   found.erase("matmul_clamp_f32_f16p_f16p");
+  found.erase("matmul_clamp_f32_f16p_qsi4c32p");
   found.erase("matmul_clamp_f32_bf16p_bf16p");
   found.erase("matmul_clamp_f32_qai8dxp_qsu2cxp");  // calls say what codes stand for
   return found;

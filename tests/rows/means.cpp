@@ -52,7 +52,7 @@ int float_bytes(OpCode code) {
   const OpInfo& about = info(code);
   if (about.result == '-') return 0;
   const Element made = about.types[about.args.size()]->element;
-  const bool halves = made == Element::f16 && about.facts.work == Work::products;
+  const bool halves = made == Element::f16 && about.types[0]->element == Element::f16;
   return halves ? 2 : made == Element::f32 ? 4 : 0;
 }
 

@@ -130,10 +130,12 @@ class RowWriter {
 
   /// Of a row that looks codes up.
   void load_table() {
-    const auto looks_up = [](const MeansNode& node) { return node.code == OpCode::table_values; };
-    if (std::any_of(row_.means.begin(), row_.means.end(), looks_up)) {
-      emit(OpCode::table_load, {inputs_});
-    }
+    const auto has = [&](OpCode code) {
+      return std::any_of(row_.means.begin(), row_.means.end(),
+                         [&](const MeansNode& node) { return node.code == code; });
+    };
+    if (has(OpCode::table_values)) emit(OpCode::table_load, {inputs_});
+    if (has(OpCode::nibble_halves)) emit(OpCode::table_halves, {});
   }
 
   Value make_vector(const Operand& operand, Length bytes) {

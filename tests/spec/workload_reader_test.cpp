@@ -122,7 +122,7 @@ TEST(WorkloadReader, RefusesMistakesInFamiliesAndBlocks) {
       "matmul_clamp_f32_f32_qsi4c32p, matmul_clamp_f32_f32_qsi8c32p, "
       "matmul_clamp_f32_f32_qai4c32p, matmul_clamp_f32_f32_qai8c32p, matmul_clamp_f32_f32_f32p, "
       "matmul_clamp_f32_f32_f16p, matmul_clamp_f32_f32_bf16p, "
-      "matmul_clamp_f32_f16p_f16p, matmul_clamp_f32_bf16p_bf16p");
+      "matmul_clamp_f32_f16p_qsi4c32p, matmul_clamp_f32_f16p_f16p, matmul_clamp_f32_bf16p_bf16p");
   EXPECT_EQ(
       error("workload: w\nfamily: mine\nmatmuls: [{name: q, n: 8, k: 8}]\nm: 1\n").substr(0, 39),
       "w.yaml:2:9: unknown family name 'mine';");

@@ -6,7 +6,7 @@
 //
 //   llama TYPE PROCESSOR M N K OUT
 //
-// TYPE: q4_0, q8_0, f16 or q2; PROCESSOR: dotprod, i8mm, sve, sme or sme2.
+// TYPE: q4_0, q8_0, f16 or q2; PROCESSOR: dotprod, i8mm, sve, sme, sme2 or sme2_f16.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "kai/ukernels/matmul/matmul_clamp_f32_f16p_qsi4c32p/kai_matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa.h"
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi8cxp/kai_matmul_clamp_f32_qai8dxp1vlx4_qsi8cxp4vlx4_1vlx4vl_sme2_mopa.h"
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi8cxp/kai_matmul_clamp_f32_qai8dxp1vlx4_qsi8cxp4vlx4_1vlx4vl_sme_mopa.h"
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi8cxp/kai_matmul_clamp_f32_qai8dxp1x4_qsi8cxp4vlx4_1x4vl_sme2_dot.h"
@@ -26,6 +27,7 @@
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm.h"
 #include "kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa.h"
 #include "kai/ukernels/matmul/pack/kai_lhs_pack_bf16p2vlx2_f32_sme.h"
+#include "kai/ukernels/matmul/pack/kai_lhs_pack_f16pmrx2_f32_neon.h"
 #include "kai/ukernels/matmul/pack/kai_lhs_quant_pack_qai8dxp_f32.h"
 #include "kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p4x8sb_f32_neon.h"
 #include "kai/ukernels/matmul/pack/kai_lhs_quant_pack_qsi8d32p_f32.h"
@@ -78,6 +80,7 @@ IN_BLOCKS(matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm)
 IN_BLOCKS(matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod)
 IN_BLOCKS(matmul_clamp_f32_qsi8d32p1vlx4_qsi4c32p4vlx4_1vlx4vl_sme2_mopa)
 IN_BLOCKS(matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme2_sdot)
+IN_BLOCKS(matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa)
 WHOLE_ROWS(matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_16x4_neon_dotprod)
 WHOLE_ROWS(matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_neon_dotprod)
 WHOLE_ROWS(matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm)
@@ -121,6 +124,7 @@ WHOLE_ROWS(matmul_clamp_f32_qai8dxp1x4_qsu2cxp4vlx4_1x4vl_sme2_dot, COMMA q2_val
 LHS_IN_BLOCKS(lhs_quant_pack_qsi8d32p_f32)
 LHS_IN_BLOCKS(lhs_quant_pack_qsi8d32p_f32_neon)
 LHS_IN_BLOCKS(lhs_quant_pack_qsi8d32p4x8sb_f32_neon)
+LHS_IN_BLOCKS(lhs_pack_f16pmrx2_f32_neon)
 LHS_OF_WHOLE_ROWS(lhs_quant_pack_qai8dxp_f32)
 LHS_OF_WHOLE_ROWS(lhs_pack_bf16p2vlx2_f32_sme)
 
@@ -189,6 +193,9 @@ static const struct product products[] = {
      &rhs_pack_nxk_qsi4c32pscalef16_qsu4c32s16s0},
     {"q4_0", "sme2", &matmul_clamp_f32_qsi8d32p1vlx4_qsi4c32p4vlx4_1vlx4vl_sme2_mopa,
      &matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme2_sdot, &lhs_quant_pack_qsi8d32p_f32_neon,
+     &lhs_quant_pack_qsi8d32p_f32_neon, &rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon},
+    {"q4_0", "sme2_f16", &matmul_clamp_f32_f16p1vlx2_qsi4c32p4vlx2_1vlx4vl_sme2_mopa,
+     &matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x4vl_sme2_sdot, &lhs_pack_f16pmrx2_f32_neon,
      &lhs_quant_pack_qsi8d32p_f32_neon, &rhs_pack_nxk_qsi4c32ps1s0scalef16_qsu4c32s16s0_neon},
     {"q8_0", "dotprod", &matmul_clamp_f32_qai8dxp4x4_qsi8cxp4x4_16x4_neon_dotprod,
      &matmul_clamp_f32_qai8dxp1x4_qsi8cxp4x4_1x4_neon_dotprod, &lhs_quant_pack_qai8dxp_f32,

@@ -75,6 +75,8 @@ void tw_kai_pack_bf16_f16(const tw_pack_args* args, size_t panel, size_t depth, 
                           int first_again);
 // Activations likewise.
 void tw_kai_pack_bf16_rows_f16(const tw_pack_args* args, size_t panel, size_t depth);
+// Activations that are rounded to f16. Where the last panel has no rows nothing is written.
+void tw_kai_pack_f16_rows_f32(const tw_pack_args* args, size_t panel, size_t depth);
 // Where the last panel of activations has no rows: its first one, of groups of so many bytes.
 void tw_kai_repeat_row(const tw_pack_args* args, size_t panel, size_t bytes);
 

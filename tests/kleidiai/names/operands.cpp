@@ -45,7 +45,7 @@ WeightsKind kind_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   const bool offsets = has("qai4c32p");
   const bool table = has("qsu2cx");
-  const bool rows = (has("qsi8d32p") && !offsets) || has("s16s0");
+  const bool rows = (has("qsi8d32p") && !offsets) || has("s16s0") || rows_of(name).f16;
   const bool for_table = has("qsi4cxp") || has("qsi4c32p") || offsets || table;
   const bool sequential = has("ps1s0") || has("qsu2cxp4vlx4") || (has("_sme2_") && for_table);
   const bool apart = has("ps1s0scalef16") || has("ps4s0sf16") || rows_of(name).apart;
@@ -62,10 +62,11 @@ bool operator==(const WeightsKind& a, const WeightsKind& b) {
 
 RowsKind rows_of(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  const bool f16 = has("f16pmrx2_f32") || has("f16p1vlx2_qsi4c32p");
   const bool sums = has("qai4c32p") || has("pscalef32");
-  const bool apart = has("qsi8d32p_f32_neon") || (has("qsi8d32p") && has("_sme") && !sums);
+  const bool apart = has("qsi8d32p_f32_neon") || (has("qsi8d32p") && has("_sme") && !sums) || f16;
   const bool even = has("4x8sb") || (sums && halves_of(name) == Halves::none);
-  return {has("qsi8d32p"), even ? Ties::even : Ties::away, apart, sums};
+  return {has("qsi8d32p") || f16, even ? Ties::even : Ties::away, apart, sums, f16};
 }
 
 std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const RowsKind& kind) {
@@ -275,6 +276,20 @@ ExactOutput exact_output(const std::vector<QuantizedRow>& rows, const ClientWeig
   const double roundings = weights.bl == 0 ? 2 : 2 * static_cast<double>(weights.blocks()) + 4;
   const double size = parts + std::fabs(bias);
   return {value + bias, roundings * 0x1p-23 * size + 0x1p-140, size};
+}
+
+ExactOutput exact_output(const float* row, const ClientWeights& weights, size_t column) {
+  ExactOutput out;
+  double parts = 0;
+  for (size_t k = 0; k < weights.k; ++k) {
+    const double a = f32_from(f16_from(row[k]));
+    const double product = a * weights.code(column, k) * double{weights.scale(column, k)};
+    out.value += product;
+    parts += std::fabs(product);
+    out.bound += std::fabs(a) * 0x1p-25;  // of weights that are no normal numbers
+  }
+  out.bound += parts * (0x1p-11 + static_cast<double>(weights.k + 2) * 0x1p-24) + 0x1p-140;
+  return out;
 }
 
 }  // namespace tw::test

@@ -32,6 +32,7 @@ struct RowsKind {
   Ties ties = Ties::away;
   bool apart = false;  ///< packed scales of blocks stand behind all codes
   bool sums = false;   ///< blocks keep what their codes are worth together
+  bool f16 = false;    ///< floats that are rounded to that, for weights in blocks
 };
 RowsKind rows_of(const std::string& name);
 
@@ -87,6 +88,8 @@ struct ExactOutput {
 /// `row`: as a whole, or in as many blocks as the weights have.
 ExactOutput exact_output(const std::vector<QuantizedRow>& row, const ClientWeights& weights,
                          size_t column);
+/// The same of a row that is rounded to f16, as its weights are when they have their scales.
+ExactOutput exact_output(const float* row, const ClientWeights& weights, size_t column);
 /// A row as a client's packer quantizes it.
 std::vector<QuantizedRow> quantized(const float* row, size_t k, size_t bl, const RowsKind& kind);
 

@@ -66,10 +66,12 @@ std::vector<PanelShape> lhs_shapes(const std::string& name) {
   std::vector<PanelShape> all = {{3, 8, 1, 0}, {8, 16, 2, 0}, {16, 4, 1, 0}};
   if (!sums) all.push_back({2, 32, 2, 0});
   if (rows_of(name).apart) all = {{1, 4, 2, 0}, {5, 4, 2, 0}, {16, 4, 1, 0}};
+  if (rows_of(name).f16) all.pop_back();  // sr is 2
   for (const Both<Matmul>& matmul : matmuls()) {
     if (rows_of(matmul.name).blocks != rows_of(name).blocks) continue;
     if (rows_of(matmul.name).apart != rows_of(name).apart) continue;
-    if (rows_of(matmul.name).sums != sums) continue;
+    if (rows_of(matmul.name).sums != sums || rows_of(matmul.name).f16 != rows_of(name).f16)
+      continue;
     all.push_back({matmul.theirs.mr, matmul.theirs.kr, matmul.theirs.sr, 0});
   }
   return all;

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
+// from   integrations/kleidiai/names.yaml (d424a25d187af123)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
+// from   integrations/kleidiai/names.yaml (d424a25d187af123)
 // again  tilewright generate
 
 #pragma once
