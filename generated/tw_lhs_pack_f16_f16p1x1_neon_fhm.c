@@ -5,7 +5,7 @@
 // into lhs f16 m1 kr1 k%8 [data] (a3246dcbde8ac2a1)
 //          | 16 x k bits of codes |
 //
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (469429e8efb1f04e)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

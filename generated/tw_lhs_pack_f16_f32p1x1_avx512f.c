@@ -7,7 +7,7 @@
 //
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (9dab153007ed70e5)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (9d139a71f9566f0e)
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (7bbb6266f5aec5a2)
 // from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (eb5b960ebb35ecf3)
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)

@@ -11,7 +11,7 @@
 //
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (3ba2666dd926e3a9)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (218fc48f98cfaa35)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -10,12 +10,12 @@
 // from   specs/dwconv_clamp_qai8_qai8_qsi8cxp.yaml (5fcbf1992df3ae36)
 // from   specs/imatmul_clamp_f32_f32_f32p.yaml (e8021fb91bdc9eb7)
 // from   specs/matmul_clamp_f16_f16_f16p.yaml (b435761e2aef4b6a)
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (82de92023de216b0)
-// from   specs/matmul_clamp_f32_f16p_f16p.yaml (469429e8efb1f04e)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (da945909bf2519fe)
+// from   specs/matmul_clamp_f32_f16p_f16p.yaml (647834c39849d1d1)
 // from   specs/matmul_clamp_f32_f16p_qsi4c32p.yaml (b75b9b7b5166a8e2)
 // from   specs/matmul_clamp_f32_f32_bf16p.yaml (edb6b738ac2b7a3f)
 // from   specs/matmul_clamp_f32_f32_f16p.yaml (e2ccea9928e71419)
-// from   specs/matmul_clamp_f32_f32_f32p.yaml (9dab153007ed70e5)
+// from   specs/matmul_clamp_f32_f32_f32p.yaml (9d139a71f9566f0e)
 // from   specs/matmul_clamp_f32_f32_qai4c32p.yaml (7bbb6266f5aec5a2)
 // from   specs/matmul_clamp_f32_f32_qai8c32p.yaml (eb5b960ebb35ecf3)
 // from   specs/matmul_clamp_f32_f32_qsi4cxp.yaml (d67f220102e29819)
@@ -42,7 +42,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // from   specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml (ceb66777b57f4ca1)
 // from   specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml (fa99ef9255ef7f34)
-// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (3ba2666dd926e3a9)
+// from   specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml (218fc48f98cfaa35)
 // again  tilewright generate
 
 #ifndef TILEWRIGHT_GENERATED_H
@@ -207,6 +207,8 @@ void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_u16_asm(const tw_
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p8x4_bf16p12x4_8x12_neon_bf16_mmla_kleidiai_bias_f16_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_u16_asm(const tw_args *args);
@@ -236,12 +238,16 @@ void tw_matmul_clamp_f32_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_u16_asm(const tw_ar
 void tw_matmul_clamp_f32_f16p8svlx2_f16p8svlx2_8svlx8svl_sme2_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f16p8svlx2_f16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f16p8svlx2_f16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f16p8svlx2_f16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f16_f16p8svlx2_1x64svl_sme_fma_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f16_f16p8svlx2_1x64svl_sme2_fma_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme2_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm(const tw_args *args);
+void tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8svlx2_1x64svl_sme_fma_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16_f16p8svlx2_1x64svl_sme2_fma_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f16_f16p1x1_f16p8x1_1x8_neon_fhm_u16_a4_asm(const tw_args *args);
@@ -363,6 +369,8 @@ void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_u8_asm(const tw_arg
 void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_kleidiai_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme_kleidiai_u8_asm(const tw_args *args);
+void tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme2_kleidiai_u8_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p8svlx1_1x64svl_sme_fma_kleidiai_u4_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p8svlx1_1x64svl_sme2_fma_kleidiai_u4_asm(const tw_args *args);
 void tw_matmul_clamp_f32_f32_f32p64svlx1_1x64svl_sme_fma_kleidiai_u4_asm(const tw_args *args);
@@ -1515,6 +1523,8 @@ void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm(const tw_
 void tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm(const tw_args *args);
+void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm(const tw_args *args);
 void tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm(const tw_args *args);
 
 /* Packers. */

@@ -65,8 +65,9 @@ void check_block_tiles(const Variant& v) {
 }
 
 /// Loads of 16 bytes read beyond a row's codes. Where nothing stands behind the panel's, all rows
-/// of a group are read together.
+/// of a group are read together. Accumulator tiles take whole vectors of rows.
 void check_codes_alone(const Variant& v) {
+  if (contract_of(v).contraction == Contraction::outer) return;
   const int row_bytes = v.lhs.order.kr * std::max(8, bits(v.lhs.element)) / 8;
   const Length group = v.lhs.panel * row_bytes;
   const bool whole = ratio(v.tile.m, v.lhs.panel) >= 1;
@@ -96,9 +97,11 @@ void check_tile(const Variant& v) {
     throw std::invalid_argument(fmt::format("tile m {} does not fit tile: one lhs panel, {}, does",
                                             to_string(v.tile.m), to_string(v.lhs.panel)));
   }
-  // With blocks the tiles of what they add up to leave room for a part of a panel.
+  // With blocks the tiles of what they add up to leave room for a part of a panel of columns. Parts
+  // of one of rows are for those that are left behind whole ones.
   const bool part = has_scaled_sums(v) && ratio(v.rhs.panel, v.tile.n) > 1;
-  if (outer && (v.tile.m != v.lhs.panel || (v.tile.n != v.rhs.panel && !part))) {
+  const bool few_rows = !has_scaled_sums(v) && ratio(v.lhs.panel, v.tile.m) > 1;
+  if (outer && ((v.tile.m != v.lhs.panel && !few_rows) || (v.tile.n != v.rhs.panel && !part))) {
     throw std::invalid_argument(fmt::format(
         "tile {}x{} does not fit outer: one panel on either side, {}x{}, does", to_string(v.tile.m),
         to_string(v.tile.n), to_string(v.lhs.panel), to_string(v.rhs.panel)));

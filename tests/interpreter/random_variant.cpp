@@ -172,6 +172,7 @@ std::optional<Variant> random_variant(const Ground& ground, Random& random) {
   variant.tile.n = whole ? panels.rhs : span_of(panels.rhs, rhs_unit, random);
   if (ground.technique == Technique::outer) {
     variant.tile = {panels.lhs, scales_sums(ground) ? rhs_unit : panels.rhs};
+    if (!scales_sums(ground) && random.between(0, 3) == 0) variant.tile.m = lhs_unit;
   }
   if (ground.technique == Technique::tile) variant.tile.m = panels.lhs;
   // One row of codes.

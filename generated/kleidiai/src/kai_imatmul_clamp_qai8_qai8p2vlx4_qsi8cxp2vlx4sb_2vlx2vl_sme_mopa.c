@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm
+//   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (d424a25d187af123)
+// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/imatmul_clamp_qai8_qai8p_qsi8cxp/kai_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm(const tw_args* args);
+void tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k) {
   return (2 * kai_get_sme_vector_length_u32()) * (kai_roundup(k, 4) + 0);
@@ -89,6 +91,12 @@ void kai_run_imatmul_clamp_qai8_qai8p2vlx4_qsi8cxp2vlx4sb_2vlx2vl_sme_mopa(
   args.min = (float)params->min_value;
   args.max = (float)params->max_value;
   args.dst_zero_point = params->output_zero_point;
+  const size_t rest = m % (2 * kai_get_sme_vector_length_u32()) <= kai_get_sme_vector_length_u32() ? m % (2 * kai_get_sme_vector_length_u32()) : 0;
+  args.m = m - rest;
   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm(&args);
+  args.lhs = (const char*)args.lhs + args.m / (2 * kai_get_sme_vector_length_u32()) * args.lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = rest;
+  tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm(&args);
 }
 #endif

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
+//   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (d424a25d187af123)
+// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_fp32_bf16p_bf16p/kai_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa.h"
@@ -14,6 +15,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm(const tw_args* args);
+void tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k) {
   return (2 * kai_get_sme_vector_length_u32()) * (kai_roundup(k, 2) * 2);
@@ -101,6 +103,12 @@ void kai_run_matmul_clamp_f32_bf16p2vlx2_bf16p2vlx2_2vlx2vl_sme2_mopa(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
+  const size_t rest = m % (2 * kai_get_sme_vector_length_u32()) <= kai_get_sme_vector_length_u32() ? m % (2 * kai_get_sme_vector_length_u32()) : 0;
+  args.m = m - rest;
   tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm(&args);
+  args.lhs = (const char*)args.lhs + args.m / (2 * kai_get_sme_vector_length_u32()) * args.lhs_stride;
+  args.dst = (char*)dst + args.m * dst_stride_row;
+  args.m = rest;
+  tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm(&args);
 }
 #endif

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_neon_dotprod_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (d424a25d187af123)
+// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod.h"

@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_kleidiai_u8_asm
+//   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme2_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (d424a25d187af123)
+// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
 // again  tilewright generate
 
 #pragma once

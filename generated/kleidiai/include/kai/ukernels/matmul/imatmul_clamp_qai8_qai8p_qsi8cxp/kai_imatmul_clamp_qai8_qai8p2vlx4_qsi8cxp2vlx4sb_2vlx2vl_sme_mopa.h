@@ -3,8 +3,9 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm
+//   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (d424a25d187af123)
+// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (d424a25d187af123)
+// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
 // again  tilewright generate
 
 #pragma once
