@@ -35,7 +35,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (774857142ec8babc)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
@@ -2447,88 +2447,106 @@ static const tw_axis axes_420[] = {
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
 static const tw_axis axes_421[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_422[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_423[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {0, 256}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_432[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
@@ -2536,23 +2554,23 @@ static const tw_axis axes_435[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_438[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -2560,23 +2578,23 @@ static const tw_axis axes_439[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_440[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_441[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_442[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_443[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -2584,23 +2602,23 @@ static const tw_axis axes_443[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_444[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_445[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_446[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_447[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -2608,30 +2626,30 @@ static const tw_axis axes_447[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_448[] = {
+static const tw_axis axes_451[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_449[] = {
+static const tw_axis axes_452[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_450[] = {
+static const tw_axis axes_453[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_451[] = {
+static const tw_axis axes_454[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_452[] = {
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2639,532 +2657,532 @@ static const tw_axis axes_452[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_453[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_454[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_455[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_456[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_457[] = {
+static const tw_axis axes_460[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_458[] = {
+static const tw_axis axes_461[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_459[] = {
+static const tw_axis axes_462[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_460[] = {
+static const tw_axis axes_463[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_461[] = {
+static const tw_axis axes_464[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_462[] = {
+static const tw_axis axes_465[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_463[] = {
+static const tw_axis axes_466[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_464[] = {
+static const tw_axis axes_467[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_465[] = {
+static const tw_axis axes_468[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_466[] = {
+static const tw_axis axes_469[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_467[] = {
+static const tw_axis axes_470[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_468[] = {
+static const tw_axis axes_471[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_469[] = {
+static const tw_axis axes_472[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_470[] = {
+static const tw_axis axes_473[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_471[] = {
+static const tw_axis axes_474[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_472[] = {
+static const tw_axis axes_475[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_473[] = {
+static const tw_axis axes_476[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_474[] = {
+static const tw_axis axes_477[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_475[] = {
+static const tw_axis axes_478[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_476[] = {
+static const tw_axis axes_479[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_477[] = {
+static const tw_axis axes_480[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_478[] = {
+static const tw_axis axes_481[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_479[] = {
+static const tw_axis axes_482[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_480[] = {
+static const tw_axis axes_483[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_481[] = {
+static const tw_axis axes_484[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_482[] = {
+static const tw_axis axes_485[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_483[] = {
+static const tw_axis axes_486[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_484[] = {
+static const tw_axis axes_487[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_485[] = {
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_486[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_487[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_488[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_489[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_490[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_491[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_492[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_493[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_494[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_495[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_496[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_497[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_498[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_499[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_500[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_501[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_502[] = {
+static const tw_axis axes_505[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_503[] = {
+static const tw_axis axes_506[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_504[] = {
+static const tw_axis axes_507[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_505[] = {
+static const tw_axis axes_508[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_506[] = {
+static const tw_axis axes_509[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_507[] = {
+static const tw_axis axes_510[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_508[] = {
+static const tw_axis axes_511[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_509[] = {
+static const tw_axis axes_512[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_510[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_511[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_512[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
 static const tw_axis axes_513[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_514[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
-    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_515[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_516[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_517[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_518[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_516[] = {
+static const tw_axis axes_519[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_517[] = {
+static const tw_axis axes_520[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_518[] = {
+static const tw_axis axes_521[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_519[] = {
+static const tw_axis axes_522[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_520[] = {
+static const tw_axis axes_523[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_521[] = {
+static const tw_axis axes_524[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_522[] = {
+static const tw_axis axes_525[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_523[] = {
+static const tw_axis axes_526[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_524[] = {
+static const tw_axis axes_527[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_525[] = {
+static const tw_axis axes_528[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_526[] = {
+static const tw_axis axes_529[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_527[] = {
+static const tw_axis axes_530[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_528[] = {
+static const tw_axis axes_531[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_529[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_530[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-};
-static const tw_axis axes_531[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
 static const tw_axis axes_532[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_533[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+};
+static const tw_axis axes_534[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_535[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+};
+static const tw_axis axes_536[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_534[] = {
+static const tw_axis axes_537[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_535[] = {
+static const tw_axis axes_538[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_536[] = {
+static const tw_axis axes_539[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_537[] = {
+static const tw_axis axes_540[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_538[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_539[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
-};
-static const tw_axis axes_540[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-};
 static const tw_axis axes_541[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_542[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
 static const tw_axis axes_543[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
 };
 static const tw_axis axes_544[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_545[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+};
+static const tw_axis axes_546[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+};
+static const tw_axis axes_547[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_545[] = {
+static const tw_axis axes_548[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_546[] = {
+static const tw_axis axes_549[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_547[] = {
+static const tw_axis axes_550[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_548[] = {
+static const tw_axis axes_551[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_549[] = {
+static const tw_axis axes_552[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_550[] = {
+static const tw_axis axes_553[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_551[] = {
+static const tw_axis axes_554[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_552[] = {
+static const tw_axis axes_555[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_553[] = {
+static const tw_axis axes_556[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
-static const tw_axis axes_554[] = {
+static const tw_axis axes_557[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_555[] = {
+static const tw_axis axes_558[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
 };
-static const tw_axis axes_556[] = {
+static const tw_axis axes_559[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_557[] = {
+static const tw_axis axes_560[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_558[] = {
+static const tw_axis axes_561[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
 };
-static const tw_axis axes_559[] = {
+static const tw_axis axes_562[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_560[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
-    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
-};
-static const tw_axis axes_561[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
-    {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
-};
-static const tw_axis axes_562[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
-};
 static const tw_axis axes_563[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
 static const tw_axis axes_564[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
+};
+static const tw_axis axes_565[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+};
+static const tw_axis axes_566[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
+};
+static const tw_axis axes_567[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_565[] = {
+static const tw_axis axes_568[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
     {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_566[] = {
+static const tw_axis axes_569[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
 };
-static const tw_axis axes_567[] = {
+static const tw_axis axes_570[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
@@ -20343,12 +20361,12 @@ static const tw_layout layout_518 = {
 };
 
 static const tw_axes layout_519_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_421, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_422, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_423, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
+    {TW_S4, {0, 64}, axes_421, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20358,15 +20376,15 @@ static const tw_axes layout_519_axes = {
     NULL,
 };
 static const tw_layout layout_519 = {
-    .id = UINT64_C(0x562549297b1d82e2),
-    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
+    .id = UINT64_C(0x71282b1d7fe9d57b),
+    .text = "rhs i4 n4vl kr4 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
+    .panel = 0,
+    .panel_scalable = 4,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -20381,12 +20399,12 @@ static const tw_layout layout_519 = {
 };
 
 static const tw_axes layout_520_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_424, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_425, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_426, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
+    {TW_S4, {0, 64}, axes_423, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20396,15 +20414,15 @@ static const tw_axes layout_520_axes = {
     NULL,
 };
 static const tw_layout layout_520 = {
-    .id = UINT64_C(0x78eee0a74f5fd7fb),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
+    .id = UINT64_C(0x5b200c66c33191e7),
+    .text = "rhs i4 n4vl kr8 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
+    .panel = 0,
+    .panel_scalable = 4,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -20419,12 +20437,12 @@ static const tw_layout layout_520 = {
 };
 
 static const tw_axes layout_521_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_427, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_428, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_429, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_424, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_425, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20434,9 +20452,9 @@ static const tw_axes layout_521_axes = {
     NULL,
 };
 static const tw_layout layout_521 = {
-    .id = UINT64_C(0x5621a86a723b17f1),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 32,
+    .id = UINT64_C(0x562549297b1d82e2),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -20457,12 +20475,12 @@ static const tw_layout layout_521 = {
 };
 
 static const tw_axes layout_522_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_430, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_431, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_427, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_428, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_429, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20472,9 +20490,9 @@ static const tw_axes layout_522_axes = {
     NULL,
 };
 static const tw_layout layout_522 = {
-    .id = UINT64_C(0x719b1dd4e5bfe36e),
-    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 8,
+    .id = UINT64_C(0x78eee0a74f5fd7fb),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -20494,7 +20512,83 @@ static const tw_layout layout_522 = {
     .scales_apart = 0,
 };
 
+static const tw_axes layout_523_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_430, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_431, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
 static const tw_layout layout_523 = {
+    .id = UINT64_C(0x5621a86a723b17f1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_523_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_524_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_433, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_434, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_435, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_524 = {
+    .id = UINT64_C(0x719b1dd4e5bfe36e),
+    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_524_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_525 = {
     .id = UINT64_C(0x0f79dc4fd198f69e),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -20517,11 +20611,11 @@ static const tw_layout layout_523 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_524_axes = {
+static const tw_axes layout_526_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_433, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_434, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_423, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_436, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_437, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20532,7 +20626,7 @@ static const tw_axes layout_524_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_524 = {
+static const tw_layout layout_526 = {
     .id = UINT64_C(0x101e1596383ffc36),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -20550,12 +20644,12 @@ static const tw_layout layout_524 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_524_axes,
+    .axes = &layout_526_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_525 = {
+static const tw_layout layout_527 = {
     .id = UINT64_C(0x5d153084e94eb9bc),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -20578,7 +20672,7 @@ static const tw_layout layout_525 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_526 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0x90941a0458714f11),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 1,
@@ -20601,22 +20695,22 @@ static const tw_layout layout_526 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_527_axes = {
+static const tw_axes layout_529_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_435, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_436, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_437, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_438, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_439, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_440, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_441, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_527 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0x09b6e6aa512d26d7),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -20634,27 +20728,27 @@ static const tw_layout layout_527 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_527_axes,
+    .axes = &layout_529_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_528_axes = {
+static const tw_axes layout_530_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_439, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_440, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_441, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_442, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_443, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_444, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_442, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_445, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_528 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0x83cbfd82ef1a6790),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 16,
@@ -20672,12 +20766,12 @@ static const tw_layout layout_528 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_528_axes,
+    .axes = &layout_530_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_529 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x3acb7ca4bebc01f4),
     .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 2,
@@ -20700,7 +20794,7 @@ static const tw_layout layout_529 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x8e922a8be16f752a),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 4,
@@ -20723,22 +20817,22 @@ static const tw_layout layout_530 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_531_axes = {
+static const tw_axes layout_533_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_443, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_444, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_445, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_446, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_447, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_448, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_446, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_449, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_531 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x5fab4e45635ade8e),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 32,
@@ -20756,27 +20850,27 @@ static const tw_layout layout_531 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_531_axes,
+    .axes = &layout_533_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_447, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_448, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_449, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_450, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_451, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_452, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_453, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0x021482e569596a93),
     .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -20794,12 +20888,12 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_534_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_533 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -20822,22 +20916,22 @@ static const tw_layout layout_533 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_534_axes = {
+static const tw_axes layout_536_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_451, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_452, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_437, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_454, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_455, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_440, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_441, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_534 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -20855,12 +20949,12 @@ static const tw_layout layout_534 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_534_axes,
+    .axes = &layout_536_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_535 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -20883,11 +20977,11 @@ static const tw_layout layout_535 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_536_axes = {
+static const tw_axes layout_538_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_453, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_456, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20898,7 +20992,7 @@ static const tw_axes layout_536_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_536 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20916,16 +21010,16 @@ static const tw_layout layout_536 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_536_axes,
+    .axes = &layout_538_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_537_axes = {
+static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_455, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_458, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_456, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_459, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20936,7 +21030,7 @@ static const tw_axes layout_537_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_537 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -20954,12 +21048,12 @@ static const tw_layout layout_537 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_537_axes,
+    .axes = &layout_539_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_538 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -20982,11 +21076,11 @@ static const tw_layout layout_538 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_539_axes = {
+static const tw_axes layout_541_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_457, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_460, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_458, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_461, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20997,86 +21091,10 @@ static const tw_axes layout_539_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_539 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_539_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_540_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_459, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_460, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_540 = {
-    .id = UINT64_C(0x89f5185727dfce18),
-    .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_540_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_541_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_541 = {
-    .id = UINT64_C(0x78b74644c02d58b0),
-    .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -21097,12 +21115,12 @@ static const tw_layout layout_541 = {
 };
 
 static const tw_axes layout_542_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_462, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21112,10 +21130,10 @@ static const tw_axes layout_542_axes = {
     NULL,
 };
 static const tw_layout layout_542 = {
-    .id = UINT64_C(0xf52b96eaae853373),
-    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
+    .id = UINT64_C(0x89f5185727dfce18),
+    .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 8,
@@ -21124,7 +21142,7 @@ static const tw_layout layout_542 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
-    .streaming = 1,
+    .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
@@ -21135,12 +21153,12 @@ static const tw_layout layout_542 = {
 };
 
 static const tw_axes layout_543_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_464, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21150,10 +21168,10 @@ static const tw_axes layout_543_axes = {
     NULL,
 };
 static const tw_layout layout_543 = {
-    .id = UINT64_C(0xd16027de8b4d30e2),
-    .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
+    .id = UINT64_C(0x78b74644c02d58b0),
+    .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 8,
@@ -21172,7 +21190,83 @@ static const tw_layout layout_543 = {
     .scales_apart = 0,
 };
 
+static const tw_axes layout_544_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_465, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_466, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
 static const tw_layout layout_544 = {
+    .id = UINT64_C(0xf52b96eaae853373),
+    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_544_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_545_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_467, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_466, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_545 = {
+    .id = UINT64_C(0xd16027de8b4d30e2),
+    .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_545_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_546 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -21195,11 +21289,11 @@ static const tw_layout layout_544 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_545_axes = {
+static const tw_axes layout_547_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_453, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_456, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21210,7 +21304,7 @@ static const tw_axes layout_545_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_545 = {
+static const tw_layout layout_547 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21228,16 +21322,16 @@ static const tw_layout layout_545 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_545_axes,
+    .axes = &layout_547_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_546_axes = {
+static const tw_axes layout_548_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_105, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_468, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21248,7 +21342,7 @@ static const tw_axes layout_546_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_546 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21266,16 +21360,16 @@ static const tw_layout layout_546 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_546_axes,
+    .axes = &layout_548_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_547_axes = {
+static const tw_axes layout_549_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_466, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21286,7 +21380,7 @@ static const tw_axes layout_547_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_547 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21304,16 +21398,16 @@ static const tw_layout layout_547 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_547_axes,
+    .axes = &layout_549_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_548_axes = {
+static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_466, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21324,7 +21418,7 @@ static const tw_axes layout_548_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_548 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21342,16 +21436,16 @@ static const tw_layout layout_548 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_548_axes,
+    .axes = &layout_550_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_549_axes = {
+static const tw_axes layout_551_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_109, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_468, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_471, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21362,7 +21456,7 @@ static const tw_axes layout_549_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_549 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21380,16 +21474,16 @@ static const tw_layout layout_549 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_549_axes,
+    .axes = &layout_551_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_550_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21400,7 +21494,7 @@ static const tw_axes layout_550_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_550 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21418,16 +21512,16 @@ static const tw_layout layout_550 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_550_axes,
+    .axes = &layout_552_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_551_axes = {
+static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21438,7 +21532,7 @@ static const tw_axes layout_551_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_551 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21456,16 +21550,16 @@ static const tw_layout layout_551 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_551_axes,
+    .axes = &layout_553_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_552_axes = {
+static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_113, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_471, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_474, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21476,7 +21570,7 @@ static const tw_axes layout_552_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_552 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21494,16 +21588,16 @@ static const tw_layout layout_552 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_552_axes,
+    .axes = &layout_554_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_555_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_475, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21514,7 +21608,7 @@ static const tw_axes layout_553_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21532,16 +21626,16 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_555_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_554_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_475, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21552,7 +21646,7 @@ static const tw_axes layout_554_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_554 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21570,16 +21664,16 @@ static const tw_layout layout_554 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_554_axes,
+    .axes = &layout_556_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_555_axes = {
+static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_117, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_474, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21590,89 +21684,13 @@ static const tw_axes layout_555_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_555 = {
+static const tw_layout layout_557 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_555_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_556_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_455, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_456, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_556 = {
-    .id = UINT64_C(0x729a0f5104d2c9ae),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_556_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_557_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_121, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_475, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_557 = {
-    .id = UINT64_C(0x42524f598a3fa8c0),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -21691,9 +21709,9 @@ static const tw_layout layout_557 = {
 
 static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_476, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_458, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_459, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21705,6 +21723,82 @@ static const tw_axes layout_558_axes = {
     NULL,
 };
 static const tw_layout layout_558 = {
+    .id = UINT64_C(0x729a0f5104d2c9ae),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_558_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_559_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_121, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_478, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_559 = {
+    .id = UINT64_C(0x42524f598a3fa8c0),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_559_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_560_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_560 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21722,16 +21816,16 @@ static const tw_layout layout_558 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_558_axes,
+    .axes = &layout_560_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_559_axes = {
+static const tw_axes layout_561_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_476, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_480, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21742,7 +21836,7 @@ static const tw_axes layout_559_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_559 = {
+static const tw_layout layout_561 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21760,16 +21854,16 @@ static const tw_layout layout_559 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_559_axes,
+    .axes = &layout_561_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_560_axes = {
+static const tw_axes layout_562_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_125, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_478, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_481, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21780,7 +21874,7 @@ static const tw_axes layout_560_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_560 = {
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21798,16 +21892,16 @@ static const tw_layout layout_560 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_560_axes,
+    .axes = &layout_562_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_561_axes = {
+static const tw_axes layout_563_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_483, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21818,7 +21912,7 @@ static const tw_axes layout_561_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_561 = {
+static const tw_layout layout_563 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21836,16 +21930,16 @@ static const tw_layout layout_561 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_561_axes,
+    .axes = &layout_563_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_562_axes = {
+static const tw_axes layout_564_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_483, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21856,7 +21950,7 @@ static const tw_axes layout_562_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_562 = {
+static const tw_layout layout_564 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21874,16 +21968,16 @@ static const tw_layout layout_562 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_562_axes,
+    .axes = &layout_564_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_563_axes = {
+static const tw_axes layout_565_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_129, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_484, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21894,7 +21988,7 @@ static const tw_axes layout_563_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_563 = {
+static const tw_layout layout_565 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21912,16 +22006,16 @@ static const tw_layout layout_563 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_563_axes,
+    .axes = &layout_565_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_564_axes = {
+static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_485, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_486, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21932,7 +22026,7 @@ static const tw_axes layout_564_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_564 = {
+static const tw_layout layout_566 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21950,16 +22044,16 @@ static const tw_layout layout_564 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_564_axes,
+    .axes = &layout_566_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_565_axes = {
+static const tw_axes layout_567_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_485, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_486, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21970,7 +22064,7 @@ static const tw_axes layout_565_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_565 = {
+static const tw_layout layout_567 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21988,16 +22082,16 @@ static const tw_layout layout_565 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_565_axes,
+    .axes = &layout_567_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_566_axes = {
+static const tw_axes layout_568_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_133, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_484, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_487, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22008,7 +22102,7 @@ static const tw_axes layout_566_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_566 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22026,12 +22120,12 @@ static const tw_layout layout_566 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_566_axes,
+    .axes = &layout_568_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_567 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22054,7 +22148,7 @@ static const tw_layout layout_567 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_568 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22077,7 +22171,7 @@ static const tw_layout layout_568 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_569 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22100,11 +22194,11 @@ static const tw_layout layout_569 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_570_axes = {
+static const tw_axes layout_572_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_457, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_460, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_458, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_461, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22115,7 +22209,7 @@ static const tw_axes layout_570_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_570 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22133,16 +22227,16 @@ static const tw_layout layout_570 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_570_axes,
+    .axes = &layout_572_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_571_axes = {
+static const tw_axes layout_573_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_137, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_488, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22153,7 +22247,7 @@ static const tw_axes layout_571_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_571 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22171,16 +22265,16 @@ static const tw_layout layout_571 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_571_axes,
+    .axes = &layout_573_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_572_axes = {
+static const tw_axes layout_574_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_490, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22191,7 +22285,7 @@ static const tw_axes layout_572_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_572 = {
+static const tw_layout layout_574 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22209,16 +22303,16 @@ static const tw_layout layout_572 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_572_axes,
+    .axes = &layout_574_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_573_axes = {
+static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_490, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22229,7 +22323,7 @@ static const tw_axes layout_573_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_573 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22247,16 +22341,16 @@ static const tw_layout layout_573 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_573_axes,
+    .axes = &layout_575_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_574_axes = {
+static const tw_axes layout_576_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_141, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_488, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_491, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22267,7 +22361,7 @@ static const tw_axes layout_574_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_574 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22285,16 +22379,16 @@ static const tw_layout layout_574 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_574_axes,
+    .axes = &layout_576_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_575_axes = {
+static const tw_axes layout_577_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_493, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22305,7 +22399,7 @@ static const tw_axes layout_575_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_575 = {
+static const tw_layout layout_577 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22323,16 +22417,16 @@ static const tw_layout layout_575 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_575_axes,
+    .axes = &layout_577_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_576_axes = {
+static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_493, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22343,7 +22437,7 @@ static const tw_axes layout_576_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_576 = {
+static const tw_layout layout_578 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22361,16 +22455,16 @@ static const tw_layout layout_576 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_576_axes,
+    .axes = &layout_578_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_577_axes = {
+static const tw_axes layout_579_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_145, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_491, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22381,7 +22475,7 @@ static const tw_axes layout_577_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_577 = {
+static const tw_layout layout_579 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22399,16 +22493,16 @@ static const tw_layout layout_577 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_577_axes,
+    .axes = &layout_579_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_578_axes = {
+static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_495, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_493, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22419,7 +22513,7 @@ static const tw_axes layout_578_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_578 = {
+static const tw_layout layout_580 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22437,16 +22531,16 @@ static const tw_layout layout_578 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_578_axes,
+    .axes = &layout_580_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_579_axes = {
+static const tw_axes layout_581_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_495, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_493, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22457,7 +22551,7 @@ static const tw_axes layout_579_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_579 = {
+static const tw_layout layout_581 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22475,16 +22569,16 @@ static const tw_layout layout_579 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_579_axes,
+    .axes = &layout_581_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_580_axes = {
+static const tw_axes layout_582_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_149, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_497, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_33, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22495,7 +22589,7 @@ static const tw_axes layout_580_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_580 = {
+static const tw_layout layout_582 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22513,16 +22607,16 @@ static const tw_layout layout_580 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_580_axes,
+    .axes = &layout_582_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_581_axes = {
+static const tw_axes layout_583_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_459, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_462, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_460, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22533,7 +22627,7 @@ static const tw_axes layout_581_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_581 = {
+static const tw_layout layout_583 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22551,16 +22645,16 @@ static const tw_layout layout_581 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_581_axes,
+    .axes = &layout_583_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_582_axes = {
+static const tw_axes layout_584_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_153, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_495, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22571,7 +22665,7 @@ static const tw_axes layout_582_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_582 = {
+static const tw_layout layout_584 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22589,12 +22683,12 @@ static const tw_layout layout_582 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_582_axes,
+    .axes = &layout_584_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_583 = {
+static const tw_layout layout_585 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -22617,11 +22711,11 @@ static const tw_layout layout_583 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_584_axes = {
+static const tw_axes layout_586_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_500, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22632,7 +22726,7 @@ static const tw_axes layout_584_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_584 = {
+static const tw_layout layout_586 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22650,16 +22744,16 @@ static const tw_layout layout_584 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_584_axes,
+    .axes = &layout_586_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_585_axes = {
+static const tw_axes layout_587_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_500, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22670,7 +22764,7 @@ static const tw_axes layout_585_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_585 = {
+static const tw_layout layout_587 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22688,16 +22782,16 @@ static const tw_layout layout_585 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_585_axes,
+    .axes = &layout_587_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_586_axes = {
+static const tw_axes layout_588_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_157, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22708,7 +22802,7 @@ static const tw_axes layout_586_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_586 = {
+static const tw_layout layout_588 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22726,12 +22820,12 @@ static const tw_layout layout_586 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_586_axes,
+    .axes = &layout_588_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_587 = {
+static const tw_layout layout_589 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -22754,11 +22848,11 @@ static const tw_layout layout_587 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_588_axes = {
+static const tw_axes layout_590_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_503, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22769,7 +22863,7 @@ static const tw_axes layout_588_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_588 = {
+static const tw_layout layout_590 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22787,16 +22881,16 @@ static const tw_layout layout_588 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_588_axes,
+    .axes = &layout_590_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_589_axes = {
+static const tw_axes layout_591_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_503, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22807,7 +22901,7 @@ static const tw_axes layout_589_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_589 = {
+static const tw_layout layout_591 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22825,16 +22919,16 @@ static const tw_layout layout_589 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_589_axes,
+    .axes = &layout_591_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_590_axes = {
+static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_161, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22845,7 +22939,7 @@ static const tw_axes layout_590_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_590 = {
+static const tw_layout layout_592 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22863,12 +22957,12 @@ static const tw_layout layout_590 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_590_axes,
+    .axes = &layout_592_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_591 = {
+static const tw_layout layout_593 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -22891,11 +22985,11 @@ static const tw_layout layout_591 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_592_axes = {
+static const tw_axes layout_594_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_506, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22906,7 +23000,7 @@ static const tw_axes layout_592_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_592 = {
+static const tw_layout layout_594 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22924,16 +23018,16 @@ static const tw_layout layout_592 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_592_axes,
+    .axes = &layout_594_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_593_axes = {
+static const tw_axes layout_595_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_506, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22944,7 +23038,7 @@ static const tw_axes layout_593_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_593 = {
+static const tw_layout layout_595 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22962,16 +23056,16 @@ static const tw_layout layout_593 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_593_axes,
+    .axes = &layout_595_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_594_axes = {
+static const tw_axes layout_596_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_507, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22982,7 +23076,7 @@ static const tw_axes layout_594_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_594 = {
+static const tw_layout layout_596 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23000,12 +23094,12 @@ static const tw_layout layout_594 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_594_axes,
+    .axes = &layout_596_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_595 = {
+static const tw_layout layout_597 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23028,7 +23122,7 @@ static const tw_layout layout_595 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_596 = {
+static const tw_layout layout_598 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23051,7 +23145,7 @@ static const tw_layout layout_596 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_597 = {
+static const tw_layout layout_599 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23074,11 +23168,11 @@ static const tw_layout layout_597 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_598_axes = {
+static const tw_axes layout_600_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_464, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23089,7 +23183,7 @@ static const tw_axes layout_598_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_598 = {
+static const tw_layout layout_600 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23107,16 +23201,16 @@ static const tw_layout layout_598 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_598_axes,
+    .axes = &layout_600_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_599_axes = {
+static const tw_axes layout_601_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_307, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_468, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23127,7 +23221,7 @@ static const tw_axes layout_599_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_599 = {
+static const tw_layout layout_601 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23145,12 +23239,12 @@ static const tw_layout layout_599 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_599_axes,
+    .axes = &layout_601_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_600 = {
+static const tw_layout layout_602 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23173,11 +23267,11 @@ static const tw_layout layout_600 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_601_axes = {
+static const tw_axes layout_603_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_508, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23188,7 +23282,7 @@ static const tw_axes layout_601_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_601 = {
+static const tw_layout layout_603 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23206,16 +23300,16 @@ static const tw_layout layout_601 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_601_axes,
+    .axes = &layout_603_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_602_axes = {
+static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_508, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23226,7 +23320,7 @@ static const tw_axes layout_602_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_602 = {
+static const tw_layout layout_604 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23244,16 +23338,16 @@ static const tw_layout layout_602 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_602_axes,
+    .axes = &layout_604_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_603_axes = {
+static const tw_axes layout_605_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_309, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_468, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_471, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23264,7 +23358,7 @@ static const tw_axes layout_603_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_603 = {
+static const tw_layout layout_605 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23282,12 +23376,12 @@ static const tw_layout layout_603 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_603_axes,
+    .axes = &layout_605_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_604 = {
+static const tw_layout layout_606 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23310,11 +23404,11 @@ static const tw_layout layout_604 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_605_axes = {
+static const tw_axes layout_607_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_509, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23325,7 +23419,7 @@ static const tw_axes layout_605_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_605 = {
+static const tw_layout layout_607 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23343,16 +23437,16 @@ static const tw_layout layout_605 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_605_axes,
+    .axes = &layout_607_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_606_axes = {
+static const tw_axes layout_608_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_509, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23363,7 +23457,7 @@ static const tw_axes layout_606_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_606 = {
+static const tw_layout layout_608 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23381,16 +23475,16 @@ static const tw_layout layout_606 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_606_axes,
+    .axes = &layout_608_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_607_axes = {
+static const tw_axes layout_609_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_311, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_471, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_474, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23401,7 +23495,7 @@ static const tw_axes layout_607_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_607 = {
+static const tw_layout layout_609 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23419,12 +23513,12 @@ static const tw_layout layout_607 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_607_axes,
+    .axes = &layout_609_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_608 = {
+static const tw_layout layout_610 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23447,11 +23541,11 @@ static const tw_layout layout_608 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_609_axes = {
+static const tw_axes layout_611_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_507, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23462,7 +23556,7 @@ static const tw_axes layout_609_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_609 = {
+static const tw_layout layout_611 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23480,16 +23574,16 @@ static const tw_layout layout_609 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_609_axes,
+    .axes = &layout_611_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_610_axes = {
+static const tw_axes layout_612_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_507, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23500,7 +23594,7 @@ static const tw_axes layout_610_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_610 = {
+static const tw_layout layout_612 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23518,16 +23612,16 @@ static const tw_layout layout_610 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_610_axes,
+    .axes = &layout_612_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_611_axes = {
+static const tw_axes layout_613_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_313, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_474, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23538,7 +23632,7 @@ static const tw_axes layout_611_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_611 = {
+static const tw_layout layout_613 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23556,12 +23650,12 @@ static const tw_layout layout_611 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_611_axes,
+    .axes = &layout_613_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_612 = {
+static const tw_layout layout_614 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -23584,7 +23678,7 @@ static const tw_layout layout_612 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_613 = {
+static const tw_layout layout_615 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -23607,7 +23701,7 @@ static const tw_layout layout_613 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_614 = {
+static const tw_layout layout_616 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -23630,11 +23724,11 @@ static const tw_layout layout_614 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_615_axes = {
+static const tw_axes layout_617_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_462, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_465, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_466, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23645,7 +23739,7 @@ static const tw_axes layout_615_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_615 = {
+static const tw_layout layout_617 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23663,16 +23757,16 @@ static const tw_layout layout_615 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_615_axes,
+    .axes = &layout_617_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_616_axes = {
+static const tw_axes layout_618_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_508, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_511, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_509, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_512, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23683,7 +23777,7 @@ static const tw_axes layout_616_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_616 = {
+static const tw_layout layout_618 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23701,16 +23795,16 @@ static const tw_layout layout_616 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_616_axes,
+    .axes = &layout_618_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_617_axes = {
+static const tw_axes layout_619_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23721,7 +23815,7 @@ static const tw_axes layout_617_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_617 = {
+static const tw_layout layout_619 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23739,16 +23833,16 @@ static const tw_layout layout_617 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_617_axes,
+    .axes = &layout_619_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_618_axes = {
+static const tw_axes layout_620_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23759,7 +23853,7 @@ static const tw_axes layout_618_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_618 = {
+static const tw_layout layout_620 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23777,16 +23871,16 @@ static const tw_layout layout_618 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_618_axes,
+    .axes = &layout_620_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_619_axes = {
+static const tw_axes layout_621_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_512, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_515, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_513, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23797,7 +23891,7 @@ static const tw_axes layout_619_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_619 = {
+static const tw_layout layout_621 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23815,16 +23909,16 @@ static const tw_layout layout_619 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_619_axes,
+    .axes = &layout_621_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_620_axes = {
+static const tw_axes layout_622_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_514, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23835,7 +23929,7 @@ static const tw_axes layout_620_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_620 = {
+static const tw_layout layout_622 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23853,16 +23947,16 @@ static const tw_layout layout_620 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_620_axes,
+    .axes = &layout_622_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_621_axes = {
+static const tw_axes layout_623_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_514, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23873,7 +23967,7 @@ static const tw_axes layout_621_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_621 = {
+static const tw_layout layout_623 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23891,16 +23985,16 @@ static const tw_layout layout_621 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_621_axes,
+    .axes = &layout_623_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_622_axes = {
+static const tw_axes layout_624_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_516, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_519, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_517, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_520, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23911,7 +24005,7 @@ static const tw_axes layout_622_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_622 = {
+static const tw_layout layout_624 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23929,16 +24023,16 @@ static const tw_layout layout_622 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_622_axes,
+    .axes = &layout_624_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_623_axes = {
+static const tw_axes layout_625_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_518, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_521, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_519, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_522, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23949,7 +24043,7 @@ static const tw_axes layout_623_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_623 = {
+static const tw_layout layout_625 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23967,16 +24061,16 @@ static const tw_layout layout_623 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_623_axes,
+    .axes = &layout_625_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_624_axes = {
+static const tw_axes layout_626_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_518, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_521, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_519, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_522, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23987,7 +24081,7 @@ static const tw_axes layout_624_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_624 = {
+static const tw_layout layout_626 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24005,16 +24099,16 @@ static const tw_layout layout_624 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_624_axes,
+    .axes = &layout_626_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_625_axes = {
+static const tw_axes layout_627_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_520, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_523, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_524, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24025,7 +24119,7 @@ static const tw_axes layout_625_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_625 = {
+static const tw_layout layout_627 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24043,12 +24137,12 @@ static const tw_layout layout_625 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_625_axes,
+    .axes = &layout_627_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_626 = {
+static const tw_layout layout_628 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -24071,7 +24165,7 @@ static const tw_layout layout_626 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_627_axes = {
+static const tw_axes layout_629_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_177, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24086,7 +24180,7 @@ static const tw_axes layout_627_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_627 = {
+static const tw_layout layout_629 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -24104,12 +24198,12 @@ static const tw_layout layout_627 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_627_axes,
+    .axes = &layout_629_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_628_axes = {
+static const tw_axes layout_630_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_178, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24124,7 +24218,7 @@ static const tw_axes layout_628_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_628 = {
+static const tw_layout layout_630 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -24142,12 +24236,12 @@ static const tw_layout layout_628 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_628_axes,
+    .axes = &layout_630_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_629 = {
+static const tw_layout layout_631 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -24170,7 +24264,7 @@ static const tw_layout layout_629 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_630_axes = {
+static const tw_axes layout_632_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_179, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24185,7 +24279,7 @@ static const tw_axes layout_630_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_630 = {
+static const tw_layout layout_632 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -24203,12 +24297,12 @@ static const tw_layout layout_630 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_630_axes,
+    .axes = &layout_632_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_631 = {
+static const tw_layout layout_633 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -24231,7 +24325,7 @@ static const tw_layout layout_631 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_632_axes = {
+static const tw_axes layout_634_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_180, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24246,7 +24340,7 @@ static const tw_axes layout_632_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_632 = {
+static const tw_layout layout_634 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24264,12 +24358,12 @@ static const tw_layout layout_632 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_632_axes,
+    .axes = &layout_634_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_633 = {
+static const tw_layout layout_635 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -24292,7 +24386,7 @@ static const tw_layout layout_633 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_634_axes = {
+static const tw_axes layout_636_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_181, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24307,7 +24401,7 @@ static const tw_axes layout_634_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_634 = {
+static const tw_layout layout_636 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24325,12 +24419,12 @@ static const tw_layout layout_634 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_634_axes,
+    .axes = &layout_636_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_635 = {
+static const tw_layout layout_637 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -24353,7 +24447,7 @@ static const tw_layout layout_635 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_636 = {
+static const tw_layout layout_638 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -24376,7 +24470,7 @@ static const tw_layout layout_636 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_637_axes = {
+static const tw_axes layout_639_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_182, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24391,7 +24485,7 @@ static const tw_axes layout_637_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_637 = {
+static const tw_layout layout_639 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24409,12 +24503,12 @@ static const tw_layout layout_637 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_637_axes,
+    .axes = &layout_639_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_638 = {
+static const tw_layout layout_640 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -24437,7 +24531,7 @@ static const tw_layout layout_638 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_639_axes = {
+static const tw_axes layout_641_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_169, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24452,7 +24546,7 @@ static const tw_axes layout_639_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_639 = {
+static const tw_layout layout_641 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -24470,12 +24564,12 @@ static const tw_layout layout_639 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_639_axes,
+    .axes = &layout_641_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_640_axes = {
+static const tw_axes layout_642_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_170, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24490,7 +24584,7 @@ static const tw_axes layout_640_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_640 = {
+static const tw_layout layout_642 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -24508,12 +24602,12 @@ static const tw_layout layout_640 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_640_axes,
+    .axes = &layout_642_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_641 = {
+static const tw_layout layout_643 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -24536,7 +24630,7 @@ static const tw_layout layout_641 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_642_axes = {
+static const tw_axes layout_644_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_171, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24551,7 +24645,7 @@ static const tw_axes layout_642_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_642 = {
+static const tw_layout layout_644 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -24569,12 +24663,12 @@ static const tw_layout layout_642 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_642_axes,
+    .axes = &layout_644_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_643 = {
+static const tw_layout layout_645 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -24597,7 +24691,7 @@ static const tw_layout layout_643 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_644 = {
+static const tw_layout layout_646 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -24620,7 +24714,7 @@ static const tw_layout layout_644 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_645_axes = {
+static const tw_axes layout_647_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_172, 4, 1, 0, axes_89, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24635,7 +24729,7 @@ static const tw_axes layout_645_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_645 = {
+static const tw_layout layout_647 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24653,12 +24747,12 @@ static const tw_layout layout_645 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_645_axes,
+    .axes = &layout_647_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_646 = {
+static const tw_layout layout_648 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -24681,7 +24775,7 @@ static const tw_layout layout_646 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_647 = {
+static const tw_layout layout_649 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -24704,7 +24798,7 @@ static const tw_layout layout_647 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_648_axes = {
+static const tw_axes layout_650_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_278, 5, 1, 0, axes_232, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24719,7 +24813,7 @@ static const tw_axes layout_648_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_648 = {
+static const tw_layout layout_650 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24737,12 +24831,12 @@ static const tw_layout layout_648 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_648_axes,
+    .axes = &layout_650_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_649_axes = {
+static const tw_axes layout_651_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_283, 5, 1, 0, axes_277, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24757,7 +24851,7 @@ static const tw_axes layout_649_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_649 = {
+static const tw_layout layout_651 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24775,12 +24869,12 @@ static const tw_layout layout_649 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_649_axes,
+    .axes = &layout_651_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_650 = {
+static const tw_layout layout_652 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -24803,7 +24897,7 @@ static const tw_layout layout_650 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_651_axes = {
+static const tw_axes layout_653_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_284, 4, 1, 0, axes_285, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24818,7 +24912,7 @@ static const tw_axes layout_651_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_651 = {
+static const tw_layout layout_653 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24836,12 +24930,12 @@ static const tw_layout layout_651 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_651_axes,
+    .axes = &layout_653_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_652 = {
+static const tw_layout layout_654 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -24864,7 +24958,7 @@ static const tw_layout layout_652 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_653_axes = {
+static const tw_axes layout_655_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_286, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24879,7 +24973,7 @@ static const tw_axes layout_653_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_653 = {
+static const tw_layout layout_655 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24897,12 +24991,12 @@ static const tw_layout layout_653 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_653_axes,
+    .axes = &layout_655_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_654 = {
+static const tw_layout layout_656 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -24925,7 +25019,7 @@ static const tw_layout layout_654 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_655 = {
+static const tw_layout layout_657 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -24948,7 +25042,7 @@ static const tw_layout layout_655 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_656_axes = {
+static const tw_axes layout_658_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_173, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24963,7 +25057,7 @@ static const tw_axes layout_656_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_656 = {
+static const tw_layout layout_658 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -24981,12 +25075,12 @@ static const tw_layout layout_656 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_656_axes,
+    .axes = &layout_658_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_657 = {
+static const tw_layout layout_659 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -25009,7 +25103,7 @@ static const tw_layout layout_657 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_658_axes = {
+static const tw_axes layout_660_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_174, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25024,7 +25118,7 @@ static const tw_axes layout_658_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_658 = {
+static const tw_layout layout_660 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25042,12 +25136,12 @@ static const tw_layout layout_658 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_658_axes,
+    .axes = &layout_660_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_659 = {
+static const tw_layout layout_661 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -25070,7 +25164,7 @@ static const tw_layout layout_659 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_660 = {
+static const tw_layout layout_662 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -25093,7 +25187,7 @@ static const tw_layout layout_660 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_661_axes = {
+static const tw_axes layout_663_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_175, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25108,7 +25202,7 @@ static const tw_axes layout_661_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_661 = {
+static const tw_layout layout_663 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25126,12 +25220,12 @@ static const tw_layout layout_661 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_661_axes,
+    .axes = &layout_663_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_662 = {
+static const tw_layout layout_664 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -25154,7 +25248,7 @@ static const tw_layout layout_662 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_663_axes = {
+static const tw_axes layout_665_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_176, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25169,7 +25263,7 @@ static const tw_axes layout_663_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_663 = {
+static const tw_layout layout_665 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25187,12 +25281,12 @@ static const tw_layout layout_663 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_663_axes,
+    .axes = &layout_665_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_664 = {
+static const tw_layout layout_666 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -25215,7 +25309,7 @@ static const tw_layout layout_664 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_665 = {
+static const tw_layout layout_667 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -25238,7 +25332,7 @@ static const tw_layout layout_665 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_666_axes = {
+static const tw_axes layout_668_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_289, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25253,7 +25347,7 @@ static const tw_axes layout_666_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_666 = {
+static const tw_layout layout_668 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25271,12 +25365,12 @@ static const tw_layout layout_666 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_666_axes,
+    .axes = &layout_668_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_667 = {
+static const tw_layout layout_669 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -25299,7 +25393,7 @@ static const tw_layout layout_667 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_668 = {
+static const tw_layout layout_670 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -25322,7 +25416,7 @@ static const tw_layout layout_668 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_669_axes = {
+static const tw_axes layout_671_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_291, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25337,7 +25431,7 @@ static const tw_axes layout_669_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_669 = {
+static const tw_layout layout_671 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25355,12 +25449,12 @@ static const tw_layout layout_669 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_669_axes,
+    .axes = &layout_671_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_670_axes = {
+static const tw_axes layout_672_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_292, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25375,7 +25469,7 @@ static const tw_axes layout_670_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_670 = {
+static const tw_layout layout_672 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25393,12 +25487,12 @@ static const tw_layout layout_670 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_670_axes,
+    .axes = &layout_672_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_671 = {
+static const tw_layout layout_673 = {
     .id = UINT64_C(0x99286aea79516f60),
     .text = "lhs i8 m8svl kr4 k%4 [data]",
     .panel = 0,
@@ -25421,7 +25515,7 @@ static const tw_layout layout_671 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_672_axes = {
+static const tw_axes layout_674_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 256}, axes_292, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25436,7 +25530,7 @@ static const tw_axes layout_672_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_672 = {
+static const tw_layout layout_674 = {
     .id = UINT64_C(0x343c081b2f6346bc),
     .text = "rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32]",
     .panel = 0,
@@ -25454,7 +25548,7 @@ static const tw_layout layout_672 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_672_axes,
+    .axes = &layout_674_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
@@ -30247,7 +30341,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:131:5",
         .run = BUILT_2(tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 1,
@@ -30274,7 +30368,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:139:5",
         .run = BUILT_2(tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 6,
@@ -30787,7 +30881,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:187:5",
         .run = BUILT_2(tw_matmul_clamp_f16_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 1,
@@ -30814,7 +30908,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:189:5",
         .run = BUILT_2(tw_matmul_clamp_f16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 6,
@@ -31165,7 +31259,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:187:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 1,
@@ -31192,7 +31286,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:189:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 6,
@@ -31570,7 +31664,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:211:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 1,
@@ -31597,7 +31691,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:213:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 6,
@@ -31840,7 +31934,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:213:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 6,
@@ -32056,7 +32150,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:213:5",
         .run = BUILT_2(tw_matmul_acc_clamp_bf16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_51,
         .tile_m = 6,
@@ -37699,7 +37793,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_167,
         .rhs = &layout_171,
         .tile_m = 1,
@@ -37726,7 +37820,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_171,
         .tile_m = 8,
@@ -38104,7 +38198,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_167,
         .rhs = &layout_171,
         .tile_m = 1,
@@ -38131,7 +38225,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_171,
         .tile_m = 8,
@@ -38509,7 +38603,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_167,
         .rhs = &layout_171,
         .tile_m = 1,
@@ -38536,7 +38630,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_171,
         .tile_m = 8,
@@ -42964,7 +43058,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:281:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_295,
         .rhs = &layout_296,
         .tile_m = 1,
@@ -42991,7 +43085,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:283:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_297,
         .rhs = &layout_296,
         .tile_m = 4,
@@ -43018,7 +43112,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:281:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_295,
         .rhs = &layout_296,
         .tile_m = 1,
@@ -43045,7 +43139,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:283:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_297,
         .rhs = &layout_296,
         .tile_m = 4,
@@ -43666,7 +43760,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:281:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_295,
         .rhs = &layout_296,
         .tile_m = 1,
@@ -43693,7 +43787,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:283:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_297,
         .rhs = &layout_296,
         .tile_m = 4,
@@ -45664,7 +45758,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:270:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_306,
         .rhs = &layout_312,
         .tile_m = 1,
@@ -45691,7 +45785,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_169,
         .rhs = &layout_312,
         .tile_m = 4,
@@ -45718,7 +45812,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:284:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_312,
         .tile_m = 8,
@@ -46501,7 +46595,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:342:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_306,
         .rhs = &layout_312,
         .tile_m = 1,
@@ -46528,7 +46622,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:344:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_312,
         .tile_m = 8,
@@ -47176,7 +47270,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:342:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_306,
         .rhs = &layout_312,
         .tile_m = 1,
@@ -47203,7 +47297,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:344:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_312,
         .tile_m = 8,
@@ -47419,7 +47513,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:370:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_170,
         .rhs = &layout_312,
         .tile_m = 8,
@@ -48445,7 +48539,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:148:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_326,
         .rhs = &layout_332,
         .tile_m = 1,
@@ -48472,7 +48566,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:154:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_328,
         .rhs = &layout_332,
         .tile_m = 4,
@@ -48499,7 +48593,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:160:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_329,
         .rhs = &layout_332,
         .tile_m = 8,
@@ -49201,7 +49295,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:204:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_326,
         .rhs = &layout_332,
         .tile_m = 1,
@@ -49228,7 +49322,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:206:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_329,
         .rhs = &layout_332,
         .tile_m = 8,
@@ -49741,7 +49835,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:204:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_326,
         .rhs = &layout_332,
         .tile_m = 1,
@@ -49768,7 +49862,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:206:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_329,
         .rhs = &layout_332,
         .tile_m = 8,
@@ -49984,7 +50078,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:231:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_329,
         .rhs = &layout_332,
         .tile_m = 8,
@@ -52954,7 +53048,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:60:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qai4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_374,
         .rhs = &layout_375,
         .tile_m = 1,
@@ -52981,7 +53075,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:62:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qai4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_376,
         .rhs = &layout_375,
         .tile_m = 4,
@@ -53386,7 +53480,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:60:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qai4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_374,
         .rhs = &layout_375,
         .tile_m = 1,
@@ -53413,7 +53507,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:62:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qai4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_376,
         .rhs = &layout_375,
         .tile_m = 4,
@@ -54061,7 +54155,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:60:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qai4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_374,
         .rhs = &layout_375,
         .tile_m = 1,
@@ -54088,7 +54182,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:62:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qai4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_376,
         .rhs = &layout_375,
         .tile_m = 4,
@@ -57031,7 +57125,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:52:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qai8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_414,
         .rhs = &layout_434,
         .tile_m = 1,
@@ -57058,7 +57152,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:54:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qai8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_435,
         .rhs = &layout_434,
         .tile_m = 4,
@@ -57085,7 +57179,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:52:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qai8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_414,
         .rhs = &layout_434,
         .tile_m = 1,
@@ -57112,7 +57206,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:54:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qai8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_435,
         .rhs = &layout_434,
         .tile_m = 4,
@@ -57382,7 +57476,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:52:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qai8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_414,
         .rhs = &layout_434,
         .tile_m = 1,
@@ -57409,7 +57503,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:54:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qai8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_435,
         .rhs = &layout_434,
         .tile_m = 4,
@@ -63494,7 +63588,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 16,
         .macs_per_cycle = 9.0,
-        .content_hash = UINT64_C(0x270b8472fc7a7493),
+        .content_hash = UINT64_C(0x5441ccdfef83ed04),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -63575,7 +63669,7 @@ const tw_kernel tw_generated_kernels[] = {
         .accumulators = 1,
         .vector_registers = 16,
         .macs_per_cycle = 9.0,
-        .content_hash = UINT64_C(0xfc3e790496657309),
+        .content_hash = UINT64_C(0x099305eb0defa0f6),
         .spills = "none",
         .core = "neoverse-n1",
         .in_order = 0,
@@ -64098,14 +64192,149 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm),
+        .features = TW_FEATURE_SVE,
+        .lhs = &layout_495,
+        .rhs = &layout_519,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 11,
+        .macs_per_cycle = 11.9,
+        .content_hash = UINT64_C(0x8059f8add71cbd06),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm),
+        .features = TW_FEATURE_SVE,
+        .lhs = &layout_497,
+        .rhs = &layout_520,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 10.0,
+        .content_hash = UINT64_C(0x6e5f6fa32e3c64f4),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .lhs = &layout_502,
+        .rhs = &layout_520,
+        .tile_m = 4,
+        .tile_n = 0,
+        .tile_n_scalable = 4,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 15,
+        .macs_per_cycle = 21.8,
+        .content_hash = UINT64_C(0x2db752a23198114f),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .lhs = &layout_502,
+        .rhs = &layout_520,
+        .tile_m = 16,
+        .tile_n = 0,
+        .tile_n_scalable = 4,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 31,
+        .macs_per_cycle = 25.4,
+        .content_hash = UINT64_C(0xd4c248a231a4c5d7),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .lhs = &layout_502,
+        .rhs = &layout_520,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 10.0,
+        .content_hash = UINT64_C(0xd6e00159ea79724b),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_374,
         .rhs = &layout_296,
         .tile_m = 1,
@@ -64130,9 +64359,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_376,
         .rhs = &layout_296,
         .tile_m = 4,
@@ -64157,9 +64386,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_374,
         .rhs = &layout_296,
         .tile_m = 1,
@@ -64184,9 +64413,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_376,
         .rhs = &layout_296,
         .tile_m = 4,
@@ -64211,7 +64440,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "scalar",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:281:5",
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_337,
@@ -64238,7 +64467,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
@@ -64265,7 +64494,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_341,
@@ -64292,7 +64521,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_337,
@@ -64319,7 +64548,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
@@ -64346,7 +64575,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:281:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:291:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_346,
@@ -64373,7 +64602,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:293:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_347,
@@ -64400,7 +64629,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:295:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_354,
@@ -64427,7 +64656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:297:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_370,
@@ -64454,7 +64683,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sme2",
         .printer = "assembly",
         .technique = "outer",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:299:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
@@ -64481,9 +64710,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_374,
         .rhs = &layout_296,
         .tile_m = 1,
@@ -64508,9 +64737,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_376,
         .rhs = &layout_296,
         .tile_m = 4,
@@ -64535,7 +64764,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "scalar",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:281:5",
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_337,
@@ -64562,7 +64791,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_337,
@@ -64589,7 +64818,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_341,
@@ -64616,7 +64845,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_337,
@@ -64643,7 +64872,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
@@ -64670,7 +64899,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:281:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:291:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_346,
@@ -64697,7 +64926,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:293:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_347,
@@ -64724,7 +64953,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:295:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_354,
@@ -64751,7 +64980,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:297:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_370,
@@ -64778,7 +65007,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sme2",
         .printer = "assembly",
         .technique = "outer",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:299:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
@@ -64809,7 +65038,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_463,
-        .rhs = &layout_519,
+        .rhs = &layout_521,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -64836,7 +65065,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_463,
-        .rhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64863,7 +65092,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_466,
-        .rhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64890,7 +65119,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_463,
-        .rhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -64917,7 +65146,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_467,
-        .rhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -64944,7 +65173,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_463,
-        .rhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64971,7 +65200,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_467,
-        .rhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -64998,7 +65227,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_463,
-        .rhs = &layout_522,
+        .rhs = &layout_524,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65025,7 +65254,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_467,
-        .rhs = &layout_522,
+        .rhs = &layout_524,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65051,8 +65280,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_523,
-        .rhs = &layout_524,
+        .lhs = &layout_525,
+        .rhs = &layout_526,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65078,8 +65307,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_525,
-        .rhs = &layout_524,
+        .lhs = &layout_527,
+        .rhs = &layout_526,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65105,8 +65334,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_526,
-        .rhs = &layout_527,
+        .lhs = &layout_528,
+        .rhs = &layout_529,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65132,8 +65361,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_526,
-        .rhs = &layout_528,
+        .lhs = &layout_528,
+        .rhs = &layout_530,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65159,8 +65388,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_529,
-        .rhs = &layout_528,
+        .lhs = &layout_531,
+        .rhs = &layout_530,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65186,8 +65415,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_526,
-        .rhs = &layout_528,
+        .lhs = &layout_528,
+        .rhs = &layout_530,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65213,8 +65442,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_530,
-        .rhs = &layout_528,
+        .lhs = &layout_532,
+        .rhs = &layout_530,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65240,8 +65469,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_526,
-        .rhs = &layout_531,
+        .lhs = &layout_528,
+        .rhs = &layout_533,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65267,8 +65496,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_530,
-        .rhs = &layout_531,
+        .lhs = &layout_532,
+        .rhs = &layout_533,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65294,8 +65523,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_526,
-        .rhs = &layout_532,
+        .lhs = &layout_528,
+        .rhs = &layout_534,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65321,8 +65550,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_530,
-        .rhs = &layout_532,
+        .lhs = &layout_532,
+        .rhs = &layout_534,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65348,8 +65577,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_533,
-        .rhs = &layout_534,
+        .lhs = &layout_535,
+        .rhs = &layout_536,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65375,8 +65604,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_535,
-        .rhs = &layout_534,
+        .lhs = &layout_537,
+        .rhs = &layout_536,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65403,7 +65632,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_393,
-        .rhs = &layout_536,
+        .rhs = &layout_538,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65430,7 +65659,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_397,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65457,7 +65686,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_397,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65484,7 +65713,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_401,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65511,7 +65740,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_393,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65538,7 +65767,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_393,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65564,8 +65793,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_537,
+        .lhs = &layout_540,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65591,8 +65820,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_537,
+        .lhs = &layout_540,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65619,7 +65848,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_393,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65646,7 +65875,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_393,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65673,7 +65902,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_402,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65700,7 +65929,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_402,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65727,7 +65956,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_469,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65754,7 +65983,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_469,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65781,7 +66010,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_471,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65808,7 +66037,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_471,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65835,7 +66064,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_472,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65862,7 +66091,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_472,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65889,7 +66118,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65916,7 +66145,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65943,7 +66172,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -65968,9 +66197,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_472,
-        .rhs = &layout_543,
+        .rhs = &layout_545,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -65995,9 +66224,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_544,
-        .rhs = &layout_543,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_546,
+        .rhs = &layout_545,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66024,7 +66253,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_393,
-        .rhs = &layout_545,
+        .rhs = &layout_547,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66051,7 +66280,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_393,
-        .rhs = &layout_546,
+        .rhs = &layout_548,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66078,7 +66307,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_394,
-        .rhs = &layout_547,
+        .rhs = &layout_549,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66105,7 +66334,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_394,
-        .rhs = &layout_548,
+        .rhs = &layout_550,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66132,7 +66361,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_394,
-        .rhs = &layout_549,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66159,7 +66388,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_395,
-        .rhs = &layout_550,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66186,7 +66415,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_395,
-        .rhs = &layout_551,
+        .rhs = &layout_553,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66213,7 +66442,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_395,
-        .rhs = &layout_552,
+        .rhs = &layout_554,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66240,7 +66469,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_396,
-        .rhs = &layout_553,
+        .rhs = &layout_555,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66267,7 +66496,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_396,
-        .rhs = &layout_554,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66294,7 +66523,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_396,
-        .rhs = &layout_555,
+        .rhs = &layout_557,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66321,7 +66550,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_397,
-        .rhs = &layout_556,
+        .rhs = &layout_558,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66348,7 +66577,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_397,
-        .rhs = &layout_557,
+        .rhs = &layout_559,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66375,7 +66604,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_398,
-        .rhs = &layout_558,
+        .rhs = &layout_560,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66402,7 +66631,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_398,
-        .rhs = &layout_559,
+        .rhs = &layout_561,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66429,7 +66658,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_398,
-        .rhs = &layout_560,
+        .rhs = &layout_562,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66456,7 +66685,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_399,
-        .rhs = &layout_561,
+        .rhs = &layout_563,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66483,7 +66712,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_399,
-        .rhs = &layout_562,
+        .rhs = &layout_564,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66510,7 +66739,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_399,
-        .rhs = &layout_563,
+        .rhs = &layout_565,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66537,7 +66766,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_400,
-        .rhs = &layout_564,
+        .rhs = &layout_566,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66564,7 +66793,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_400,
-        .rhs = &layout_565,
+        .rhs = &layout_567,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66591,7 +66820,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_400,
-        .rhs = &layout_566,
+        .rhs = &layout_568,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66618,7 +66847,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_401,
-        .rhs = &layout_556,
+        .rhs = &layout_558,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66645,7 +66874,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_401,
-        .rhs = &layout_557,
+        .rhs = &layout_559,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66671,8 +66900,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_567,
-        .rhs = &layout_558,
+        .lhs = &layout_569,
+        .rhs = &layout_560,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66698,8 +66927,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_567,
-        .rhs = &layout_559,
+        .lhs = &layout_569,
+        .rhs = &layout_561,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66725,8 +66954,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_567,
-        .rhs = &layout_560,
+        .lhs = &layout_569,
+        .rhs = &layout_562,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66752,8 +66981,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_568,
-        .rhs = &layout_561,
+        .lhs = &layout_570,
+        .rhs = &layout_563,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66779,8 +67008,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_568,
-        .rhs = &layout_562,
+        .lhs = &layout_570,
+        .rhs = &layout_564,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66806,8 +67035,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_568,
-        .rhs = &layout_563,
+        .lhs = &layout_570,
+        .rhs = &layout_565,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66833,8 +67062,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_569,
-        .rhs = &layout_564,
+        .lhs = &layout_571,
+        .rhs = &layout_566,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66860,8 +67089,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_569,
-        .rhs = &layout_565,
+        .lhs = &layout_571,
+        .rhs = &layout_567,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66887,8 +67116,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_569,
-        .rhs = &layout_566,
+        .lhs = &layout_571,
+        .rhs = &layout_568,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66915,7 +67144,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_393,
-        .rhs = &layout_570,
+        .rhs = &layout_572,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66942,7 +67171,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_393,
-        .rhs = &layout_571,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66969,7 +67198,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_394,
-        .rhs = &layout_572,
+        .rhs = &layout_574,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66996,7 +67225,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_394,
-        .rhs = &layout_573,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67023,7 +67252,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_394,
-        .rhs = &layout_574,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67050,7 +67279,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_395,
-        .rhs = &layout_575,
+        .rhs = &layout_577,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67077,7 +67306,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_395,
-        .rhs = &layout_576,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67104,7 +67333,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_395,
-        .rhs = &layout_577,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67131,7 +67360,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_396,
-        .rhs = &layout_578,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67158,7 +67387,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_396,
-        .rhs = &layout_579,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67185,7 +67414,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_396,
-        .rhs = &layout_580,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67212,7 +67441,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_402,
-        .rhs = &layout_570,
+        .rhs = &layout_572,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67239,7 +67468,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_402,
-        .rhs = &layout_571,
+        .rhs = &layout_573,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67266,7 +67495,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_403,
-        .rhs = &layout_572,
+        .rhs = &layout_574,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67293,7 +67522,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_403,
-        .rhs = &layout_573,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67320,7 +67549,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_403,
-        .rhs = &layout_574,
+        .rhs = &layout_576,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67347,7 +67576,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_404,
-        .rhs = &layout_575,
+        .rhs = &layout_577,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67374,7 +67603,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_404,
-        .rhs = &layout_576,
+        .rhs = &layout_578,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67401,7 +67630,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_404,
-        .rhs = &layout_577,
+        .rhs = &layout_579,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67428,7 +67657,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_405,
-        .rhs = &layout_578,
+        .rhs = &layout_580,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67455,7 +67684,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_405,
-        .rhs = &layout_579,
+        .rhs = &layout_581,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67482,7 +67711,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_405,
-        .rhs = &layout_580,
+        .rhs = &layout_582,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67509,7 +67738,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_469,
-        .rhs = &layout_581,
+        .rhs = &layout_583,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67536,7 +67765,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_469,
-        .rhs = &layout_582,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67562,8 +67791,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_583,
-        .rhs = &layout_584,
+        .lhs = &layout_585,
+        .rhs = &layout_586,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67589,8 +67818,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_583,
-        .rhs = &layout_585,
+        .lhs = &layout_585,
+        .rhs = &layout_587,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67616,8 +67845,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_583,
-        .rhs = &layout_586,
+        .lhs = &layout_585,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67643,8 +67872,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_587,
-        .rhs = &layout_588,
+        .lhs = &layout_589,
+        .rhs = &layout_590,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67670,8 +67899,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_587,
-        .rhs = &layout_589,
+        .lhs = &layout_589,
+        .rhs = &layout_591,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67697,8 +67926,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_587,
-        .rhs = &layout_590,
+        .lhs = &layout_589,
+        .rhs = &layout_592,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67724,8 +67953,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_591,
-        .rhs = &layout_592,
+        .lhs = &layout_593,
+        .rhs = &layout_594,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67751,8 +67980,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_591,
-        .rhs = &layout_593,
+        .lhs = &layout_593,
+        .rhs = &layout_595,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67778,8 +68007,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_591,
-        .rhs = &layout_594,
+        .lhs = &layout_593,
+        .rhs = &layout_596,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67806,7 +68035,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_471,
-        .rhs = &layout_581,
+        .rhs = &layout_583,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67833,7 +68062,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_471,
-        .rhs = &layout_582,
+        .rhs = &layout_584,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67859,8 +68088,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_595,
-        .rhs = &layout_584,
+        .lhs = &layout_597,
+        .rhs = &layout_586,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67886,8 +68115,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_595,
-        .rhs = &layout_585,
+        .lhs = &layout_597,
+        .rhs = &layout_587,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67913,8 +68142,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_595,
-        .rhs = &layout_586,
+        .lhs = &layout_597,
+        .rhs = &layout_588,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67940,8 +68169,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_596,
-        .rhs = &layout_588,
+        .lhs = &layout_598,
+        .rhs = &layout_590,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67967,8 +68196,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_596,
-        .rhs = &layout_589,
+        .lhs = &layout_598,
+        .rhs = &layout_591,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -67994,8 +68223,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_596,
-        .rhs = &layout_590,
+        .lhs = &layout_598,
+        .rhs = &layout_592,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68021,8 +68250,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_592,
+        .lhs = &layout_599,
+        .rhs = &layout_594,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68048,8 +68277,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_593,
+        .lhs = &layout_599,
+        .rhs = &layout_595,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68075,8 +68304,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_594,
+        .lhs = &layout_599,
+        .rhs = &layout_596,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68103,7 +68332,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_472,
-        .rhs = &layout_598,
+        .rhs = &layout_600,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68130,7 +68359,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_472,
-        .rhs = &layout_599,
+        .rhs = &layout_601,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68156,8 +68385,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_600,
-        .rhs = &layout_601,
+        .lhs = &layout_602,
+        .rhs = &layout_603,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68183,8 +68412,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_600,
-        .rhs = &layout_602,
+        .lhs = &layout_602,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68210,8 +68439,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_600,
-        .rhs = &layout_603,
+        .lhs = &layout_602,
+        .rhs = &layout_605,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68237,8 +68466,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_604,
-        .rhs = &layout_605,
+        .lhs = &layout_606,
+        .rhs = &layout_607,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68264,8 +68493,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_604,
-        .rhs = &layout_606,
+        .lhs = &layout_606,
+        .rhs = &layout_608,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68291,8 +68520,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_604,
-        .rhs = &layout_607,
+        .lhs = &layout_606,
+        .rhs = &layout_609,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68318,8 +68547,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_608,
-        .rhs = &layout_609,
+        .lhs = &layout_610,
+        .rhs = &layout_611,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68345,8 +68574,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_608,
-        .rhs = &layout_610,
+        .lhs = &layout_610,
+        .rhs = &layout_612,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68372,8 +68601,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_608,
-        .rhs = &layout_611,
+        .lhs = &layout_610,
+        .rhs = &layout_613,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68400,7 +68629,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_474,
-        .rhs = &layout_598,
+        .rhs = &layout_600,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68427,7 +68656,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_474,
-        .rhs = &layout_599,
+        .rhs = &layout_601,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68453,8 +68682,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_612,
-        .rhs = &layout_601,
+        .lhs = &layout_614,
+        .rhs = &layout_603,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68480,8 +68709,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_612,
-        .rhs = &layout_602,
+        .lhs = &layout_614,
+        .rhs = &layout_604,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68507,8 +68736,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_612,
-        .rhs = &layout_603,
+        .lhs = &layout_614,
+        .rhs = &layout_605,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68534,8 +68763,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_613,
-        .rhs = &layout_605,
+        .lhs = &layout_615,
+        .rhs = &layout_607,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68561,8 +68790,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_613,
-        .rhs = &layout_606,
+        .lhs = &layout_615,
+        .rhs = &layout_608,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68588,8 +68817,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_613,
-        .rhs = &layout_607,
+        .lhs = &layout_615,
+        .rhs = &layout_609,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68615,8 +68844,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_614,
-        .rhs = &layout_609,
+        .lhs = &layout_616,
+        .rhs = &layout_611,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68642,8 +68871,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_614,
-        .rhs = &layout_610,
+        .lhs = &layout_616,
+        .rhs = &layout_612,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68669,8 +68898,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_614,
-        .rhs = &layout_611,
+        .lhs = &layout_616,
+        .rhs = &layout_613,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68697,7 +68926,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
-        .rhs = &layout_615,
+        .rhs = &layout_617,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68724,7 +68953,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
-        .rhs = &layout_616,
+        .rhs = &layout_618,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68751,7 +68980,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_492,
-        .rhs = &layout_617,
+        .rhs = &layout_619,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68778,7 +69007,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_492,
-        .rhs = &layout_618,
+        .rhs = &layout_620,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68805,7 +69034,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_492,
-        .rhs = &layout_619,
+        .rhs = &layout_621,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68832,7 +69061,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_493,
-        .rhs = &layout_620,
+        .rhs = &layout_622,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68859,7 +69088,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_493,
-        .rhs = &layout_621,
+        .rhs = &layout_623,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68886,7 +69115,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_493,
-        .rhs = &layout_622,
+        .rhs = &layout_624,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68913,7 +69142,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_494,
-        .rhs = &layout_623,
+        .rhs = &layout_625,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68940,7 +69169,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_494,
-        .rhs = &layout_624,
+        .rhs = &layout_626,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68967,7 +69196,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_494,
-        .rhs = &layout_625,
+        .rhs = &layout_627,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -68992,9 +69221,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_472,
-        .rhs = &layout_543,
+        .rhs = &layout_545,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -69019,9 +69248,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_544,
-        .rhs = &layout_543,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_546,
+        .rhs = &layout_545,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69048,7 +69277,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_393,
-        .rhs = &layout_536,
+        .rhs = &layout_538,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69075,7 +69304,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_397,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69102,7 +69331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_393,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69129,7 +69358,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_401,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69155,8 +69384,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_537,
+        .lhs = &layout_540,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69183,7 +69412,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_393,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69210,7 +69439,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_402,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69237,7 +69466,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_469,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69264,7 +69493,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_471,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -69291,7 +69520,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_472,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69318,7 +69547,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69345,7 +69574,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69370,9 +69599,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_472,
-        .rhs = &layout_543,
+        .rhs = &layout_545,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -69397,9 +69626,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_544,
-        .rhs = &layout_543,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_546,
+        .rhs = &layout_545,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69426,7 +69655,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_393,
-        .rhs = &layout_536,
+        .rhs = &layout_538,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69453,7 +69682,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_397,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69480,7 +69709,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_393,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69507,7 +69736,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_401,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69533,8 +69762,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_538,
-        .rhs = &layout_537,
+        .lhs = &layout_540,
+        .rhs = &layout_539,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69561,7 +69790,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_393,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69588,7 +69817,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_402,
-        .rhs = &layout_539,
+        .rhs = &layout_541,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69615,7 +69844,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_469,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69642,7 +69871,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_471,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -69669,7 +69898,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_472,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69696,7 +69925,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69723,7 +69952,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_491,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69749,8 +69978,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_626,
-        .rhs = &layout_627,
+        .lhs = &layout_628,
+        .rhs = &layout_629,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69776,8 +70005,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_626,
-        .rhs = &layout_628,
+        .lhs = &layout_628,
+        .rhs = &layout_630,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69803,8 +70032,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_626,
-        .rhs = &layout_628,
+        .lhs = &layout_628,
+        .rhs = &layout_630,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69830,8 +70059,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_629,
-        .rhs = &layout_628,
+        .lhs = &layout_631,
+        .rhs = &layout_630,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69857,8 +70086,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_629,
-        .rhs = &layout_628,
+        .lhs = &layout_631,
+        .rhs = &layout_630,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69884,8 +70113,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_626,
-        .rhs = &layout_630,
+        .lhs = &layout_628,
+        .rhs = &layout_632,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69911,8 +70140,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_626,
-        .rhs = &layout_630,
+        .lhs = &layout_628,
+        .rhs = &layout_632,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69938,8 +70167,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_629,
-        .rhs = &layout_630,
+        .lhs = &layout_631,
+        .rhs = &layout_632,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69965,8 +70194,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_631,
-        .rhs = &layout_630,
+        .lhs = &layout_633,
+        .rhs = &layout_632,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69992,8 +70221,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_631,
-        .rhs = &layout_630,
+        .lhs = &layout_633,
+        .rhs = &layout_632,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70019,8 +70248,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_626,
-        .rhs = &layout_632,
+        .lhs = &layout_628,
+        .rhs = &layout_634,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70046,8 +70275,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_626,
-        .rhs = &layout_632,
+        .lhs = &layout_628,
+        .rhs = &layout_634,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70073,8 +70302,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_629,
-        .rhs = &layout_632,
+        .lhs = &layout_631,
+        .rhs = &layout_634,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70100,8 +70329,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_629,
-        .rhs = &layout_632,
+        .lhs = &layout_631,
+        .rhs = &layout_634,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70127,8 +70356,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_629,
-        .rhs = &layout_632,
+        .lhs = &layout_631,
+        .rhs = &layout_634,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70154,8 +70383,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_633,
-        .rhs = &layout_634,
+        .lhs = &layout_635,
+        .rhs = &layout_636,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70181,8 +70410,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_635,
-        .rhs = &layout_634,
+        .lhs = &layout_637,
+        .rhs = &layout_636,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70208,8 +70437,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_635,
-        .rhs = &layout_634,
+        .lhs = &layout_637,
+        .rhs = &layout_636,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70235,8 +70464,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_634,
+        .lhs = &layout_638,
+        .rhs = &layout_636,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70261,9 +70490,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_633,
-        .rhs = &layout_637,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_635,
+        .rhs = &layout_639,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -70288,9 +70517,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_637,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_638,
+        .rhs = &layout_639,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -70316,8 +70545,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_638,
-        .rhs = &layout_639,
+        .lhs = &layout_640,
+        .rhs = &layout_641,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70343,8 +70572,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_638,
-        .rhs = &layout_640,
+        .lhs = &layout_640,
+        .rhs = &layout_642,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70370,8 +70599,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_638,
-        .rhs = &layout_640,
+        .lhs = &layout_640,
+        .rhs = &layout_642,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70397,8 +70626,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_641,
-        .rhs = &layout_640,
+        .lhs = &layout_643,
+        .rhs = &layout_642,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70424,8 +70653,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_641,
-        .rhs = &layout_640,
+        .lhs = &layout_643,
+        .rhs = &layout_642,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70451,8 +70680,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_638,
-        .rhs = &layout_642,
+        .lhs = &layout_640,
+        .rhs = &layout_644,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70478,8 +70707,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_638,
-        .rhs = &layout_642,
+        .lhs = &layout_640,
+        .rhs = &layout_644,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70505,8 +70734,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_641,
-        .rhs = &layout_642,
+        .lhs = &layout_643,
+        .rhs = &layout_644,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70532,8 +70761,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_641,
-        .rhs = &layout_642,
+        .lhs = &layout_643,
+        .rhs = &layout_644,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70559,8 +70788,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_643,
-        .rhs = &layout_642,
+        .lhs = &layout_645,
+        .rhs = &layout_644,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70586,8 +70815,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_643,
-        .rhs = &layout_642,
+        .lhs = &layout_645,
+        .rhs = &layout_644,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70613,8 +70842,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_644,
-        .rhs = &layout_645,
+        .lhs = &layout_646,
+        .rhs = &layout_647,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70640,8 +70869,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_644,
-        .rhs = &layout_645,
+        .lhs = &layout_646,
+        .rhs = &layout_647,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70667,8 +70896,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_646,
-        .rhs = &layout_645,
+        .lhs = &layout_648,
+        .rhs = &layout_647,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70694,8 +70923,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_646,
-        .rhs = &layout_645,
+        .lhs = &layout_648,
+        .rhs = &layout_647,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70721,8 +70950,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_646,
-        .rhs = &layout_645,
+        .lhs = &layout_648,
+        .rhs = &layout_647,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70748,8 +70977,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_646,
-        .rhs = &layout_645,
+        .lhs = &layout_648,
+        .rhs = &layout_647,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70775,8 +71004,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_647,
-        .rhs = &layout_648,
+        .lhs = &layout_649,
+        .rhs = &layout_650,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70802,8 +71031,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_647,
-        .rhs = &layout_648,
+        .lhs = &layout_649,
+        .rhs = &layout_650,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70829,8 +71058,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_635,
-        .rhs = &layout_648,
+        .lhs = &layout_637,
+        .rhs = &layout_650,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70856,8 +71085,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_635,
-        .rhs = &layout_648,
+        .lhs = &layout_637,
+        .rhs = &layout_650,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70883,8 +71112,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_648,
+        .lhs = &layout_638,
+        .rhs = &layout_650,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70910,8 +71139,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_648,
+        .lhs = &layout_638,
+        .rhs = &layout_650,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70936,9 +71165,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_647,
-        .rhs = &layout_649,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_649,
+        .rhs = &layout_651,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -70963,9 +71192,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_649,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_638,
+        .rhs = &layout_651,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -70991,8 +71220,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_650,
-        .rhs = &layout_651,
+        .lhs = &layout_652,
+        .rhs = &layout_653,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71018,8 +71247,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_652,
-        .rhs = &layout_653,
+        .lhs = &layout_654,
+        .rhs = &layout_655,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71045,8 +71274,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_654,
-        .rhs = &layout_653,
+        .lhs = &layout_656,
+        .rhs = &layout_655,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -71072,8 +71301,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_655,
-        .rhs = &layout_656,
+        .lhs = &layout_657,
+        .rhs = &layout_658,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71099,8 +71328,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_657,
-        .rhs = &layout_658,
+        .lhs = &layout_659,
+        .rhs = &layout_660,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71126,8 +71355,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_658,
+        .lhs = &layout_657,
+        .rhs = &layout_660,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71153,8 +71382,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_659,
-        .rhs = &layout_658,
+        .lhs = &layout_661,
+        .rhs = &layout_660,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71180,8 +71409,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_660,
-        .rhs = &layout_658,
+        .lhs = &layout_662,
+        .rhs = &layout_660,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71207,8 +71436,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_661,
+        .lhs = &layout_657,
+        .rhs = &layout_663,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71234,8 +71463,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_655,
-        .rhs = &layout_661,
+        .lhs = &layout_657,
+        .rhs = &layout_663,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71261,8 +71490,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_660,
-        .rhs = &layout_661,
+        .lhs = &layout_662,
+        .rhs = &layout_663,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71288,8 +71517,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_660,
-        .rhs = &layout_661,
+        .lhs = &layout_662,
+        .rhs = &layout_663,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71315,8 +71544,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_662,
-        .rhs = &layout_661,
+        .lhs = &layout_664,
+        .rhs = &layout_663,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71342,8 +71571,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_662,
-        .rhs = &layout_661,
+        .lhs = &layout_664,
+        .rhs = &layout_663,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71369,8 +71598,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_654,
-        .rhs = &layout_663,
+        .lhs = &layout_656,
+        .rhs = &layout_665,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71396,8 +71625,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_654,
-        .rhs = &layout_663,
+        .lhs = &layout_656,
+        .rhs = &layout_665,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71423,8 +71652,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_664,
-        .rhs = &layout_663,
+        .lhs = &layout_666,
+        .rhs = &layout_665,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71450,8 +71679,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_664,
-        .rhs = &layout_663,
+        .lhs = &layout_666,
+        .rhs = &layout_665,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71477,8 +71706,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_664,
-        .rhs = &layout_663,
+        .lhs = &layout_666,
+        .rhs = &layout_665,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71504,8 +71733,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_664,
-        .rhs = &layout_663,
+        .lhs = &layout_666,
+        .rhs = &layout_665,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71531,8 +71760,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_665,
-        .rhs = &layout_666,
+        .lhs = &layout_667,
+        .rhs = &layout_668,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71558,8 +71787,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_665,
-        .rhs = &layout_666,
+        .lhs = &layout_667,
+        .rhs = &layout_668,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71585,8 +71814,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_669,
+        .rhs = &layout_668,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71612,8 +71841,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_667,
-        .rhs = &layout_666,
+        .lhs = &layout_669,
+        .rhs = &layout_668,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71639,8 +71868,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_666,
+        .lhs = &layout_670,
+        .rhs = &layout_668,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71666,8 +71895,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_666,
+        .lhs = &layout_670,
+        .rhs = &layout_668,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71692,9 +71921,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_665,
-        .rhs = &layout_669,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_667,
+        .rhs = &layout_671,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -71719,9 +71948,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_669,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_670,
+        .rhs = &layout_671,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71747,8 +71976,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_652,
-        .rhs = &layout_670,
+        .lhs = &layout_654,
+        .rhs = &layout_672,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71774,8 +72003,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_652,
-        .rhs = &layout_670,
+        .lhs = &layout_654,
+        .rhs = &layout_672,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71801,8 +72030,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_654,
-        .rhs = &layout_670,
+        .lhs = &layout_656,
+        .rhs = &layout_672,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -71828,8 +72057,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_671,
-        .rhs = &layout_672,
+        .lhs = &layout_673,
+        .rhs = &layout_674,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71855,8 +72084,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_671,
-        .rhs = &layout_672,
+        .lhs = &layout_673,
+        .rhs = &layout_674,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71883,7 +72112,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_14,
-        .rhs = &layout_672,
+        .rhs = &layout_674,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -71901,7 +72130,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1720;
+const size_t tw_generated_kernel_count = 1725;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -77392,7 +77621,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_167,
         .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
@@ -77403,7 +77632,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_306,
         .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
@@ -77414,7 +77643,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_326,
         .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
@@ -77425,7 +77654,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_167,
         .content_hash = UINT64_C(0x62849f8839b6f7c2),
         .vectorized = 1,
@@ -77436,7 +77665,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_306,
         .content_hash = UINT64_C(0x62849f8839b6f7c2),
         .vectorized = 1,
@@ -77447,7 +77676,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_326,
         .content_hash = UINT64_C(0x62849f8839b6f7c2),
         .vectorized = 1,
@@ -77458,7 +77687,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_167,
         .content_hash = UINT64_C(0x3ade50bf0e60a884),
         .vectorized = 1,
@@ -77469,7 +77698,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_306,
         .content_hash = UINT64_C(0x3ade50bf0e60a884),
         .vectorized = 1,
@@ -77480,7 +77709,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_326,
         .content_hash = UINT64_C(0x3ade50bf0e60a884),
         .vectorized = 1,
@@ -77491,7 +77720,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_170,
         .content_hash = UINT64_C(0x2903e3f9559b7cf0),
         .vectorized = 1,
@@ -77502,7 +77731,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_329,
         .content_hash = UINT64_C(0x2903e3f9559b7cf0),
         .vectorized = 1,
@@ -77513,7 +77742,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_170,
         .content_hash = UINT64_C(0xe4f78240b73070be),
         .vectorized = 1,
@@ -77524,7 +77753,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_329,
         .content_hash = UINT64_C(0xe4f78240b73070be),
         .vectorized = 1,
@@ -77535,7 +77764,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_170,
         .content_hash = UINT64_C(0x0ecce8273312e3e0),
         .vectorized = 1,
@@ -77546,7 +77775,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_329,
         .content_hash = UINT64_C(0x0ecce8273312e3e0),
         .vectorized = 1,
@@ -78877,7 +79106,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_295,
         .content_hash = UINT64_C(0x117ddce7bfa4030c),
         .vectorized = 1,
@@ -78888,7 +79117,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_295,
         .content_hash = UINT64_C(0x9e958218a1f472aa),
         .vectorized = 1,
@@ -78899,7 +79128,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_295,
         .content_hash = UINT64_C(0xe51007448796f524),
         .vectorized = 1,
@@ -78910,7 +79139,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_297,
         .content_hash = UINT64_C(0x30cfd5a2367aafad),
         .vectorized = 1,
@@ -78921,7 +79150,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_297,
         .content_hash = UINT64_C(0x9c50b8192b6e7289),
         .vectorized = 1,
@@ -78932,7 +79161,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_297,
         .content_hash = UINT64_C(0xade4f7d363b9046d),
         .vectorized = 1,
@@ -79042,7 +79271,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_169,
         .content_hash = UINT64_C(0x6d0e40f96eb100f8),
         .vectorized = 1,
@@ -79053,7 +79282,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_328,
         .content_hash = UINT64_C(0x6d0e40f96eb100f8),
         .vectorized = 1,
@@ -79064,7 +79293,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_169,
         .content_hash = UINT64_C(0x6ebfe1e58e7f4b68),
         .vectorized = 1,
@@ -79075,7 +79304,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_328,
         .content_hash = UINT64_C(0x6ebfe1e58e7f4b68),
         .vectorized = 1,
@@ -79086,7 +79315,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_169,
         .content_hash = UINT64_C(0xde602ce808ad3a32),
         .vectorized = 1,
@@ -79097,7 +79326,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_328,
         .content_hash = UINT64_C(0xde602ce808ad3a32),
         .vectorized = 1,
@@ -79581,7 +79810,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_326,
         .content_hash = UINT64_C(0xc0fedb9639d2f2a4),
         .vectorized = 1,
@@ -79592,7 +79821,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_328,
         .content_hash = UINT64_C(0x72a91384a4648be4),
         .vectorized = 1,
@@ -79603,7 +79832,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_329,
         .content_hash = UINT64_C(0xfb6ca4a1442d4081),
         .vectorized = 1,
@@ -80209,7 +80438,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -80242,7 +80471,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -80275,7 +80504,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -80935,7 +81164,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_583,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
@@ -80946,7 +81175,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_587,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
@@ -80957,7 +81186,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_591,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
@@ -81023,7 +81252,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_583,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
@@ -81034,7 +81263,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_587,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
@@ -81045,7 +81274,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_591,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
@@ -81111,7 +81340,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_583,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
@@ -81122,7 +81351,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_587,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
@@ -81133,7 +81362,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_591,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
@@ -81199,7 +81428,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_595,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
@@ -81210,7 +81439,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
@@ -81221,7 +81450,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
@@ -81287,7 +81516,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_595,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
@@ -81298,7 +81527,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
@@ -81309,7 +81538,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
@@ -81375,7 +81604,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_595,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
@@ -81386,7 +81615,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
@@ -81397,7 +81626,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
@@ -81463,7 +81692,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_600,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
@@ -81474,7 +81703,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_604,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
@@ -81485,7 +81714,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_608,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
@@ -81551,7 +81780,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_600,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
@@ -81562,7 +81791,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_604,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
@@ -81573,7 +81802,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_608,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
@@ -81639,7 +81868,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_600,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
@@ -81650,7 +81879,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_604,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
@@ -81661,7 +81890,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_608,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
@@ -81727,7 +81956,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_612,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
@@ -81738,7 +81967,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_613,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
@@ -81749,7 +81978,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_614,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
@@ -81815,7 +82044,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_612,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
@@ -81826,7 +82055,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_613,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
@@ -81837,7 +82066,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_614,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
@@ -81903,7 +82132,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_612,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
@@ -81914,7 +82143,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_613,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
@@ -81925,7 +82154,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_614,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
@@ -81935,7 +82164,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_374,
         .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
@@ -81946,7 +82175,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_414,
         .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
@@ -81957,7 +82186,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_472,
         .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
@@ -81968,7 +82197,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_374,
         .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
@@ -81979,7 +82208,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_414,
         .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
@@ -81990,7 +82219,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_472,
         .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
@@ -82001,7 +82230,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_374,
         .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
@@ -82012,7 +82241,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_414,
         .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
@@ -82023,7 +82252,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_472,
         .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
@@ -82034,7 +82263,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_376,
         .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
@@ -82045,7 +82274,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_435,
         .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
@@ -82056,8 +82285,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
     },
@@ -82067,7 +82296,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_376,
         .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
@@ -82078,7 +82307,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_435,
         .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
@@ -82089,8 +82318,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
     },
@@ -82100,7 +82329,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_376,
         .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
@@ -82111,7 +82340,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_435,
         .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
@@ -82122,8 +82351,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
     },
@@ -82673,7 +82902,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_567,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -82684,7 +82913,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_568,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -82695,7 +82924,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -82717,7 +82946,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_567,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -82728,7 +82957,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_568,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -82739,7 +82968,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -82761,7 +82990,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_567,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -82772,7 +83001,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_568,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -82783,7 +83012,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -83245,7 +83474,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
@@ -83311,7 +83540,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
@@ -83377,7 +83606,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_523,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
@@ -83443,7 +83672,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
@@ -83509,7 +83738,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
@@ -83575,7 +83804,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
@@ -83608,7 +83837,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xd64d43522d830dfa),
         .vectorized = 0,
     },
@@ -83641,7 +83870,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xdc44cc1d08a7467e),
         .vectorized = 0,
     },
@@ -83674,7 +83903,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x0c360fe0adcf70b2),
         .vectorized = 0,
     },
@@ -83707,7 +83936,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x500a44a8aa8dfe18),
         .vectorized = 1,
     },
@@ -83740,7 +83969,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x083cd4d81d1889bc),
         .vectorized = 1,
     },
@@ -83773,7 +84002,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xb36551bdb884ea98),
         .vectorized = 1,
     },
@@ -83795,7 +84024,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x20d1e8c27254d79d),
         .vectorized = 1,
     },
@@ -83817,7 +84046,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x3f6662e86386b861),
         .vectorized = 1,
     },
@@ -83839,7 +84068,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x698492f2829c2233),
         .vectorized = 1,
     },
@@ -83872,7 +84101,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x51d58f3657a1045c),
         .vectorized = 1,
     },
@@ -83905,7 +84134,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x6c8103a0d65f9db6),
         .vectorized = 1,
     },
@@ -83938,7 +84167,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xb653b991ee344c80),
         .vectorized = 1,
     },
@@ -83971,7 +84200,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x34067fca38d26d23),
         .vectorized = 1,
     },
@@ -84004,7 +84233,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x90a700413eed54c1),
         .vectorized = 1,
     },
@@ -84037,7 +84266,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0xc3ea7d6a397b65bd),
         .vectorized = 1,
     },
@@ -84070,7 +84299,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
         .vectorized = 1,
     },
@@ -84103,7 +84332,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xd7f396552039bd11),
         .vectorized = 1,
     },
@@ -84136,7 +84365,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x4f677f1157867ffd),
         .vectorized = 1,
     },
@@ -84169,7 +84398,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0xb06a458df3d7b178),
         .vectorized = 1,
     },
@@ -84202,7 +84431,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
         .vectorized = 1,
     },
@@ -84235,7 +84464,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x99647e304f7c5652),
         .vectorized = 1,
     },
@@ -85164,13 +85393,112 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_495,
+        .content_hash = UINT64_C(0xdb99830aa704d501),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_495,
+        .content_hash = UINT64_C(0x9cfc1df2e9bbcf55),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_495,
+        .content_hash = UINT64_C(0x49dbcecd548441d5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_497,
+        .content_hash = UINT64_C(0x6d7a7d789f3d979d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_497,
+        .content_hash = UINT64_C(0xe5a4c8987ba26a09),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_497,
+        .content_hash = UINT64_C(0xa2a6ee747fa38491),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_502,
+        .content_hash = UINT64_C(0x8603d37f8fa391df),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_502,
+        .content_hash = UINT64_C(0xccd02ce732a46513),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_502,
+        .content_hash = UINT64_C(0x778a7c4eac697d0b),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4",
         .operand = "lhs",
         .source = "f32",
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_529,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x7bcddaeed61ae096),
         .vectorized = 1,
     },
@@ -85181,7 +85509,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_529,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0xfc32b72f438ec69e),
         .vectorized = 1,
     },
@@ -85192,7 +85520,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_529,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x9c0a340cbd609a12),
         .vectorized = 1,
     },
@@ -85203,7 +85531,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_533,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0xa7294c179247a158),
         .vectorized = 1,
     },
@@ -85214,7 +85542,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_533,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x5f8543614253fdae),
         .vectorized = 1,
     },
@@ -85225,7 +85553,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_533,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0xbd8147c7c67f8140),
         .vectorized = 1,
     },
@@ -85236,7 +85564,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x6a6459e99d02fc6c),
         .vectorized = 1,
     },
@@ -85247,7 +85575,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xef02da8471dd891c),
         .vectorized = 1,
     },
@@ -85258,7 +85586,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0x1bb8dbe3407b1532),
         .vectorized = 1,
     },
@@ -85269,7 +85597,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_626,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -85280,7 +85608,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_638,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -85291,7 +85619,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_655,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -85302,7 +85630,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_626,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -85313,7 +85641,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_638,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -85324,7 +85652,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_655,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -85335,7 +85663,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -85346,7 +85674,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_641,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -85357,7 +85685,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_660,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -85368,7 +85696,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_626,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -85379,7 +85707,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_638,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -85390,7 +85718,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_655,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -85401,7 +85729,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -85412,7 +85740,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_641,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -85423,7 +85751,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_660,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -85434,7 +85762,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_631,
+        .layout = &layout_633,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -85445,7 +85773,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_643,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -85456,7 +85784,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_662,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -85467,7 +85795,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_626,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -85478,7 +85806,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_644,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -85489,7 +85817,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_654,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -85500,7 +85828,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -85511,7 +85839,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_646,
+        .layout = &layout_648,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -85522,7 +85850,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_664,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -85533,7 +85861,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_633,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -85544,7 +85872,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_647,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -85555,7 +85883,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_665,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -85566,7 +85894,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_635,
+        .layout = &layout_637,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -85577,7 +85905,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_667,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -85588,7 +85916,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_638,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -85599,7 +85927,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_668,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -85609,8 +85937,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_633,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -85620,8 +85948,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_647,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -85631,8 +85959,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_665,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -85642,8 +85970,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_638,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -85653,8 +85981,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_668,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -85665,7 +85993,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_650,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -85676,7 +86004,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_652,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -85687,7 +86015,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_652,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -85698,7 +86026,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_654,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -85709,7 +86037,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_657,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -85720,7 +86048,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_659,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -85731,7 +86059,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_671,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xb936f98be4aa40ea),
         .vectorized = 1,
     },
@@ -85742,7 +86070,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_671,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xe4d1be9d2d417aac),
         .vectorized = 1,
     },
@@ -86940,7 +87268,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_51,
         .content_hash = UINT64_C(0x3c079df5a6647d59),
         .vectorized = 0,
@@ -86951,7 +87279,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_f32p16vlx1_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_51,
         .content_hash = UINT64_C(0x517a14aebcc68793),
         .vectorized = 0,
@@ -86962,7 +87290,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk_bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_51,
         .content_hash = UINT64_C(0xf448ef00c5213e62),
         .vectorized = 0,
@@ -89591,7 +89919,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_171,
         .content_hash = UINT64_C(0xc4e9db38caa814b2),
         .vectorized = 0,
@@ -89602,7 +89930,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_171,
         .content_hash = UINT64_C(0x1bc32a48f68eb06d),
         .vectorized = 0,
@@ -90779,7 +91107,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_296,
         .content_hash = UINT64_C(0x13ca063cd0570b6d),
         .vectorized = 0,
@@ -90790,7 +91118,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "q4_0",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_296,
         .content_hash = UINT64_C(0x3ed03ff1cdab4e03),
         .vectorized = 0,
@@ -91021,7 +91349,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_312,
         .content_hash = UINT64_C(0x7f48f4cb5a539f81),
         .vectorized = 0,
@@ -91032,7 +91360,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_312,
         .content_hash = UINT64_C(0x8dfe6bf9556ea94c),
         .vectorized = 0,
@@ -91285,7 +91613,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_332,
         .content_hash = UINT64_C(0x0a1b44be1dd81902),
         .vectorized = 0,
@@ -91296,7 +91624,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_332,
         .content_hash = UINT64_C(0x0fdb216f165d80ef),
         .vectorized = 0,
@@ -91923,7 +92251,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qai4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_375,
         .content_hash = UINT64_C(0x4190de4fc0c89f9e),
         .vectorized = 0,
@@ -91934,7 +92262,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nbits",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nbits_qai4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_375,
         .content_hash = UINT64_C(0xddf21cc86a27f012),
         .vectorized = 0,
@@ -92561,7 +92889,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qai8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_434,
         .content_hash = UINT64_C(0x632edfe7648a93da),
         .vectorized = 0,
@@ -92572,7 +92900,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nbits",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nbits_qai8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_434,
         .content_hash = UINT64_C(0xd0d95d1b62a644a6),
         .vectorized = 0,
@@ -93392,13 +93720,79 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4vlx4_sve_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_519,
+        .content_hash = UINT64_C(0x7c91af5979a35d5b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4vlx4_sve_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_519,
+        .content_hash = UINT64_C(0x22a6d7345c7d6c30),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_520,
+        .content_hash = UINT64_C(0xd84cccf062a3ca1b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_520,
+        .content_hash = UINT64_C(0x6dae263275969a00),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_520,
+        .content_hash = UINT64_C(0xa06ba377efef1f6b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_520,
+        .content_hash = UINT64_C(0x948b225cf25d4efc),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_q5_0_qsi5c32p4x4_scalar",
         .operand = "rhs",
         .source = "q5_0",
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_519,
+        .layout = &layout_521,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -93409,7 +93803,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_520,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
         .vectorized = 0,
     },
@@ -93420,7 +93814,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_520,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
@@ -93431,7 +93825,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_521,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -93442,7 +93836,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_522,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -93453,7 +93847,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
         .vectorized = 0,
     },
@@ -93464,7 +93858,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -93475,7 +93869,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_528,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x55d90864114a007e),
         .vectorized = 1,
     },
@@ -93486,7 +93880,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_528,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
@@ -93497,7 +93891,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -93508,7 +93902,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_532,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -93519,7 +93913,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
     },
@@ -93530,7 +93924,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_536,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -93541,7 +93935,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_536,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -93552,7 +93946,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_537,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -93563,7 +93957,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_537,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -93574,7 +93968,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_537,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -93585,7 +93979,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_537,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -93596,7 +93990,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_539,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -93607,7 +94001,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_539,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -93618,7 +94012,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_540,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -93629,7 +94023,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_540,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -93640,7 +94034,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_541,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -93651,7 +94045,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_541,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -93662,7 +94056,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_542,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -93673,7 +94067,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_542,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -93683,8 +94077,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_543,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -93694,8 +94088,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "q8_0",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_543,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -93706,7 +94100,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_545,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -93717,7 +94111,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_546,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -93728,7 +94122,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_547,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -93739,7 +94133,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_550,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -93750,7 +94144,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_553,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -93761,7 +94155,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_548,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -93772,7 +94166,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_551,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -93783,7 +94177,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_554,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -93794,7 +94188,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_549,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -93805,7 +94199,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -93816,7 +94210,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_555,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -93827,7 +94221,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_556,
+        .layout = &layout_558,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -93838,7 +94232,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_557,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -93849,7 +94243,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_558,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -93860,7 +94254,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_561,
+        .layout = &layout_563,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -93871,7 +94265,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -93882,7 +94276,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_559,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -93893,7 +94287,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_562,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -93904,7 +94298,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_565,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -93915,7 +94309,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_560,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -93926,7 +94320,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_563,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -93937,7 +94331,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_566,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -93948,7 +94342,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_570,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -93959,7 +94353,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_571,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -93970,7 +94364,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_572,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -93981,7 +94375,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_575,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -93992,7 +94386,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_578,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -94003,7 +94397,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_573,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -94014,7 +94408,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_576,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -94025,7 +94419,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_579,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -94036,7 +94430,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_574,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -94047,7 +94441,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_577,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -94058,7 +94452,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_580,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -94069,7 +94463,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_581,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -94080,7 +94474,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_582,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -94091,7 +94485,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_584,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -94102,7 +94496,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_588,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -94113,7 +94507,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_592,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -94124,7 +94518,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_585,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -94135,7 +94529,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_589,
+        .layout = &layout_591,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -94146,7 +94540,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_593,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -94157,7 +94551,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_586,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -94168,7 +94562,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_590,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -94179,7 +94573,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_594,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -94190,7 +94584,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_598,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -94201,7 +94595,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_599,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -94212,7 +94606,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_601,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -94223,7 +94617,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_605,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -94234,7 +94628,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_609,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -94245,7 +94639,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_602,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -94256,7 +94650,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_606,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -94267,7 +94661,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_610,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -94278,7 +94672,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_603,
+        .layout = &layout_605,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -94289,7 +94683,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_607,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -94300,7 +94694,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_611,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -94311,7 +94705,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_615,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -94322,7 +94716,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_616,
+        .layout = &layout_618,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -94333,7 +94727,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_617,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -94344,7 +94738,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_620,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -94355,7 +94749,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_623,
+        .layout = &layout_625,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -94366,7 +94760,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_618,
+        .layout = &layout_620,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -94377,7 +94771,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_621,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -94388,7 +94782,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_624,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -94399,7 +94793,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_619,
+        .layout = &layout_621,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -94410,7 +94804,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_622,
+        .layout = &layout_624,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -94421,7 +94815,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_625,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -94432,7 +94826,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_627,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -94443,7 +94837,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_627,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -94454,7 +94848,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_628,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -94465,7 +94859,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_628,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -94476,7 +94870,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_628,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -94487,7 +94881,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_628,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -94498,7 +94892,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_630,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -94509,7 +94903,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_630,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -94520,7 +94914,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_632,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -94531,7 +94925,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_632,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -94542,7 +94936,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -94553,7 +94947,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -94563,8 +94957,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -94574,8 +94968,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -94586,7 +94980,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_639,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -94597,7 +94991,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_639,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -94608,7 +95002,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_640,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -94619,7 +95013,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_640,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -94630,7 +95024,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_640,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -94641,7 +95035,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_640,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -94652,7 +95046,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_642,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -94663,7 +95057,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_642,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -94674,7 +95068,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_645,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -94685,7 +95079,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_645,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -94696,7 +95090,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_648,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -94707,7 +95101,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_648,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -94717,8 +95111,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_649,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -94728,8 +95122,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_649,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -94740,7 +95134,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_651,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -94751,7 +95145,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_651,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -94762,7 +95156,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_653,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -94773,7 +95167,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_653,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -94784,7 +95178,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_656,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -94795,7 +95189,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_656,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -94806,7 +95200,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_658,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -94817,7 +95211,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_658,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -94828,7 +95222,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_658,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -94839,7 +95233,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_658,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -94850,7 +95244,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_661,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -94861,7 +95255,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_661,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -94872,7 +95266,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_663,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -94883,7 +95277,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_663,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -94894,7 +95288,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_666,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -94905,7 +95299,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_666,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -94915,8 +95309,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_669,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -94926,8 +95320,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_669,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -94938,7 +95332,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_670,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -94949,7 +95343,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_670,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -94960,7 +95354,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_670,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -94971,7 +95365,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_670,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
@@ -94982,7 +95376,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_672,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0x64391a040d95d15a),
         .vectorized = 0,
     },
@@ -94993,7 +95387,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_672,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0x34173e8403724e59),
         .vectorized = 0,
     },
@@ -95004,7 +95398,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_672,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0x0b93c53f846bb8ea),
         .vectorized = 0,
     },
@@ -95015,42 +95409,42 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_672,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0x32c571281f2ea5d3),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1750;
+const size_t tw_generated_packer_count = 1765;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_522, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_523, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_525, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_526, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_17, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_524, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_525, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_526, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_527, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_527, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_528, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_529, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_527, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_528, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_529, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_531, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_532, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_533, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_1, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_2, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_531, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_532, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_532, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_523, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_534, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_535, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_535, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_526, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_17, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_533, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_534, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_535, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_536, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_536, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_537, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_537, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_538, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_539, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_540, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_541, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_542, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_543, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_543, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_544, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_545, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_546, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_547, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_548, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_548, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_549, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_549, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_550, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_551, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_552, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_529, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_554, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
-    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_556, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_557, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_559, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_560, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_561, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_561, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_562, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_562, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_563, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_564, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_565, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_566, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_567, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_536, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_537, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_538, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_539, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_539, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_540, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_540, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_541, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_542, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_543, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_544, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_545, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_546, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_546, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_547, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_548, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_549, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_550, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_551, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_551, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_552, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_552, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_553, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_554, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_555, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_556, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_532, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_533, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_557, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_559, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_560, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_562, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_563, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_564, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_564, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_565, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_565, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_566, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_567, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_568, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_569, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_570, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
 const size_t tw_generated_source_count = 28;
 
@@ -95105,17 +95499,18 @@ static const float rates_0[] = {  /* golden-cove */
     56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,64.27,68.76,68.76,69.94,72.52,72.52,73.16,
     95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,22.56,26.26,
-    56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,14.22,28.44,
-    27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,87.15,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,15.53,15.72,15.72,
-    15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,64,45.68,45.68,
-    46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,116.6,121.6,
-    121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,14.49,39.08,
-    17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,0,0,0,0,0,0,
-    0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,
+    22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,
+    14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,
+    87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,
+    15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,
+    64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,
+    116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,
+    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,
+    0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,0,
@@ -95168,18 +95563,18 @@ static const float rates_1[] = {  /* redwood-cove */
     39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,48.76,
     49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,0,0,
-    15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,11.13,
-    9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,81.92,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,10.53,
-    10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,44.52,
-    44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,113.8,
-    119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,9.66,
-    37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,0,0,0,
-    0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,
+    0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,
+    11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,
+    81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,
+    10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,
+    44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,
+    113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,
+    9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,
+    0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,0,
@@ -95231,17 +95626,17 @@ static const float rates_2[] = {  /* zen4 */
     50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,49.05,48.76,49.35,56.5,56.11,56.11,60.01,59.8,
     59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,
-    17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,
-    19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,
-    23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,
-    41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,
+    0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,18.96,35.07,17.07,40.96,0,0,0,0,
+    0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,20.51,20.88,20.84,20.92,23.27,23.27,
+    23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,32,38.64,37.93,37.93,40.55,40.16,
+    40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,
-    0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,
-    51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,
+    50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,
+    64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,21.33,16,28.44,64,42.67,42.67,64,
+    64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,0,
@@ -95293,17 +95688,18 @@ static const float rates_3[] = {  /* zen5 */
     81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.02,83.17,85.78,92.3,91.79,93.36,97.09,96.8,
     97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,0,0,
-    31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,15.52,22.26,
-    18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,102.4,
-    102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,15.59,
-    15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,65.36,
-    64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,119.6,
-    119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,
-    0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,128,128,
-    0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,
+    0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,0,15.52,
+    22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,65.36,
+    102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,15.62,
+    15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,25.21,
+    65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,112.2,
+    119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,
+    0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,93.09,128,
+    128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

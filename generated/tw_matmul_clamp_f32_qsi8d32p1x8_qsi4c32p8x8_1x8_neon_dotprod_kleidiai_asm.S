@@ -8,7 +8,7 @@
 //     | 8 f16 x scales a block | 32 x k bits of codes |
 // tile 1 x 8: needs 16 vector registers on neon_dotprod (6 accumulators + 9 operands + 1 mask), 32 exist
 //
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (774857142ec8babc)
 // again  tilewright generate
 //
 // Registers in loop k:
@@ -100,8 +100,7 @@ L(k):
   sdot v4.4s, v18.16b, v23.16b                           // acc_0_1
   sdot v5.4s, v21.16b, v23.16b                           // acc_0_2
   sdot v6.4s, v22.16b, v23.16b                           // acc_0_3
-  add x12, x10, #18                                      // lhs_panel
-  ldr d17, [x12, #0]                                     // a_0
+  ldr d17, [x12, #16]                                    // a_0
   dup v17.2d, v17.d[0]
   sdot v3.4s, v16.16b, v17.16b                           // acc_0_0
   sdot v4.4s, v7.16b, v17.16b                            // acc_0_1
@@ -117,15 +116,13 @@ L(k):
   and v20.16b, v20.16b, v0.16b                           // hi_2
   shl v22.16b, v19.16b, #4                               // lo_3
   and v19.16b, v19.16b, v0.16b                           // hi_3
-  add x12, x10, #10                                      // lhs_panel
-  ldr d23, [x12, #0]                                     // a_0
+  ldr d23, [x12, #8]                                     // a_0
   dup v23.2d, v23.d[0]
   sdot v3.4s, v17.16b, v23.16b                           // acc_0_0
   sdot v4.4s, v18.16b, v23.16b                           // acc_0_1
   sdot v5.4s, v21.16b, v23.16b                           // acc_0_2
   sdot v6.4s, v22.16b, v23.16b                           // acc_0_3
-  add x12, x10, #26                                      // lhs_panel
-  ldr d17, [x12, #0]                                     // a_0
+  ldr d17, [x12, #24]                                    // a_0
   dup v17.2d, v17.d[0]
   sdot v3.4s, v16.16b, v17.16b                           // acc_0_0
   sdot v4.4s, v7.16b, v17.16b                            // acc_0_1

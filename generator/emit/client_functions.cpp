@@ -62,14 +62,36 @@ std::string call_kernel(const Variant& kernel, const std::vector<ClientCode>& co
                      codes.back().symbol);
 }
 
+/// As the body of a branch.
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at) + 1;
+    text += "  " + lines.substr(at, end - at);
+    at = end;
+  }
+  return text;
+}
+
+/// What calls those for the rest: one row may have its own.
+std::string call_rest(const ClientMatmul& matmul, const std::vector<ClientCode>& rest) {
+  if (matmul.single.empty()) return call_kernel(*matmul.rest.front(), rest);
+  const auto middle = rest.begin() + static_cast<std::ptrdiff_t>(rest.size() / 2);
+  return fmt::format("  if (rest == 1) {{\n{}  }} else {{\n{}  }}\n",
+                     indented(call_kernel(*matmul.single.front(), {middle, rest.end()})),
+                     indented(call_kernel(*matmul.rest.front(), {rest.begin(), middle})));
+}
+
 /// Codes of the kernels for whole tiles come first, then those for the rest.
 std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCode>& codes) {
   const Variant& kernel = *matmul.kernels.front();
   if (is_indirect(kernel)) return call_by_table_rows(matmul, codes);
   const Variant& rest = *matmul.rest.front();
-  const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2);
+  const size_t parts = matmul.single.empty() ? 2 : 3;
+  const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / parts);
   const std::string left = fmt::format("m % {}", length_text(kernel.tile.m));
-  const std::string few = fmt::format("{0} <= {1} ? {0} : 0", left, length_text(rest.tile.m));
+  const Length most = kernel.tile.m - rest.tile.m;
+  const std::string few = fmt::format("{0} <= {1} ? {0} : 0", left, length_text(most));
   const std::string panels =
       is_unpacked(kernel.lhs) ? "args.m" : "args.m / " + length_text(kernel.lhs.panel);
   return fmt::format(
@@ -81,7 +103,7 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
       "  args.m = rest;\n"
       "{}",
       is_unpacked(kernel.lhs) ? left : few, call_kernel(kernel, {codes.begin(), middle}), panels,
-      call_kernel(rest, {middle, codes.end()}));
+      call_rest(matmul, {middle, codes.end()}));
 }
 
 /// What outputs are clamped to, and of codes which one stands for 0.

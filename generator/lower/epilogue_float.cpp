@@ -70,7 +70,7 @@ KState first_state(const Tile1& t, Multiplier& multiplier) {
 std::vector<Value> multiply_blocks(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
   const Layout& weights = *t.rhs.layout;
-  const Value beyond = beyond_codes(t, FieldKind::scales);
+  const Value beyond = beyond_codes(t, t.rhs, FieldKind::scales);
   const auto begin = [&](std::vector<Value> rhs) {
     if (has_long_blocks(weights)) rhs = ends_of_codes(t, rhs, weights);
     if (beyond != no_value) {

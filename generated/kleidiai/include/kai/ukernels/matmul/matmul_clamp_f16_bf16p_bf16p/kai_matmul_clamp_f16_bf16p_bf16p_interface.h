@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
+// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
 // again  tilewright generate
 
 #pragma once

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm
 //   tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_cortex_a55_asm
 //
-// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
+// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for packers by panel and kr
 //
-// from   integrations/kleidiai/names.yaml (c31093f3937ae770)
+// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
 // again  tilewright generate
 
 #pragma once
