@@ -98,7 +98,7 @@ TEST(ClientReader, OneLastRowMayHaveItsOwnKernel) {
   const std::string text = replaced(begin, int4, in_blocks) +
                            "      - {name: matmul_a, step: {m: 16, n: 8}, isa: sve_i8mm,\n"
                            "         panels: {lhs: 4, rhs: 4vl, kr: 8}, tile: {m: 16, n: 4vl},\n"
-                           "         rest: {m: 4, n: 4vl}, single: {m: 1, n: 8vl}}\n" +
+                           "         rest: {m: 4, n: 8vl}, single: {m: 1, n: 8vl}}\n" +
                            replaced(packers, "qai8dx", "qsi8d32");
   const Folder folder;
   const auto read = [&](const std::string& its) {
@@ -111,9 +111,9 @@ TEST(ClientReader, OneLastRowMayHaveItsOwnKernel) {
   const auto refused = [&](const char* from, const char* to) {
     return folder.error([&] { read(replaced(text, from, to)); });
   };
-  EXPECT_EQ(refused("single: {m: 1, n: 8vl}", "single: {m: 4, n: 4vl}"),
+  EXPECT_EQ(refused("single: {m: 1, n: 8vl}", "single: {m: 4, n: 8vl}"),
             "names.yaml:8:44: of one row m is 1");
-  EXPECT_EQ(refused("rest: {m: 4, n: 4vl}, ", ""),
+  EXPECT_EQ(refused("rest: {m: 4, n: 8vl}, ", ""),
             "names.yaml:8:18: one last row is told apart from a 'rest' of rows that are packed");
 }
 

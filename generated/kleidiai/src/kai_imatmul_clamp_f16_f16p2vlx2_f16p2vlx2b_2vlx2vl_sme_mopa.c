@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16p8svlx2_f16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/imatmul_clamp_f16_f16p_f16p/kai_imatmul_clamp_f16_f16p2vlx2_f16p2vlx2b_2vlx2vl_sme_mopa.h"

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_8x8_neon_i8mm_kleidiai_asm
 //   tw_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_4x8_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_qai8dxp_qsi8cxp/kai_matmul_clamp_f16_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm.h"

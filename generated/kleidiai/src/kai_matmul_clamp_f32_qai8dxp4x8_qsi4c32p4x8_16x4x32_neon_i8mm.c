@@ -7,7 +7,7 @@
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi4c32p/kai_matmul_clamp_f32_qai8dxp4x8_qsi4c32p4x8_16x4x32_neon_i8mm.h"

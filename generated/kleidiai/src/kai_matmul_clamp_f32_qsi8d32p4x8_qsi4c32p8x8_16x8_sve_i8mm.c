@@ -3,10 +3,10 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm
-//   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm
+//   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qsi8d32p_qsi4c32p/kai_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm.h"
@@ -16,7 +16,7 @@
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm(const tw_args* args);
-void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm(const tw_args* args);
+void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm(const tw_args* args);
 void tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm(const tw_args* args);
 
 static inline size_t lhs_panel_bytes(size_t k, size_t bl) {
@@ -132,7 +132,7 @@ void kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(
     }
   } else {
     if (bl == 32) {
-      tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm(&args);
+      tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm(&args);
     } else {
       tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, kai_get_sve_vector_length_u32(), 8);
     }

@@ -7,7 +7,7 @@
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

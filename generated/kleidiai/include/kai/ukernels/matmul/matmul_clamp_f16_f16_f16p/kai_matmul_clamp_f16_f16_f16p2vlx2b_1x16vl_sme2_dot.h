@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16_f16p8svlx2_1x64svl_sme2_fma_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

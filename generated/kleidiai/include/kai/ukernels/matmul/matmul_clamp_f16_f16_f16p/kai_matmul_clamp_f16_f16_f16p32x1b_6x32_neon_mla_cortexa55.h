@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm
 //   tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_cortex_a55_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x16_neon_dotprod_kleidiai_f32_asm
 //   tw_matmul_clamp_f16_qsi8d32p1x4_qai4c32p4x4_1x16_neon_dotprod_kleidiai_blocks_f32_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qai8dxp1x4_qsi8cxp16svlx4_1x64svl_sme2_dot_kleidiai_u64_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once

@@ -3,10 +3,10 @@
 //
 // KleidiAI's name for
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm
-//   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x4vl_sve_i8mm_kleidiai_asm
+//   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm
 //   tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (4f91c04f52d733d8)
+// from   integrations/kleidiai/names.yaml (b230d7c2ef8ac71c)
 // again  tilewright generate
 
 #pragma once
