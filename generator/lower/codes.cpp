@@ -364,11 +364,17 @@ Value real_of_sum(const Tile1& t, Value sum) {
   if (!has_high_nibbles(t.v) || keeps_factor(t)) {
     return t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
   }
-  return t.b.op(OpCode::cvt_fixed_f32, {sum}, {.imm = factor_bits}, "real", Role::operand);
+  if (t.b.isa().has(OpCode::cvt_fixed_f32)) {
+    return t.b.op(OpCode::cvt_fixed_f32, {sum}, {.imm = factor_bits}, "real", Role::operand);
+  }
+  const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
+  const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
+  return t.b.op(OpCode::fmul, {real, part}, {}, "real", Role::operand);
 }
 
 bool keeps_factor(const Tile1& t) {
-  return has_high_nibbles(t.v) && !t.b.isa().has(OpCode::cvt_fixed_f32);
+  const bool tiles = contract_of(t.v).contraction == Contraction::outer;
+  return has_high_nibbles(t.v) && !tiles && !t.b.isa().has(OpCode::cvt_fixed_f32);
 }
 
 bool has_high_nibbles(const Variant& v) {

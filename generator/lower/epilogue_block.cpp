@@ -220,11 +220,14 @@ std::vector<Value> add_block_and_offsets(const Tile1& t, Multiplier& multiplier,
 }
 
 /// Whether the scales of a panel's rows become lanes of every segment: a vector of halves, most of
-/// which are codes, is no longer than a block of the panel.
+/// which are codes, ends within the panel's block, however long it is.
 bool has_lane_scales(const Tile1& t) {
+  constexpr int64_t longest = 256;
   const Isa& isa = t.b.isa();
-  return !isa.vector_bytes.is_fixed() && has_half_scales(t) && t.lhs.rows % segment_lanes == 0 &&
-         isa.has(OpCode::fmul_lane) && isa.has(OpCode::dup_lane, 128);
+  if (isa.vector_bytes.is_fixed() || !has_half_scales(t)) return false;
+  const int64_t codes = segment_lanes * t.lhs.layout->block;
+  return t.lhs.rows % segment_lanes == 0 && codes >= longest / 2 && isa.has(OpCode::fmul_lane) &&
+         isa.has(OpCode::dup_lane, 128);
 }
 
 /// Sums, rows of vectors, times their rows' scales.

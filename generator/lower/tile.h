@@ -256,8 +256,8 @@ std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base
 bool has_high_nibbles(const Variant& v);
 /// ... which their floats are not ...
 Value real_of_sum(const Tile1& t, Value sum);
-/// ... or which they are until the end: conversion divides by nothing, and what scales of f16 make
-/// of blocks is so far from any limit that this rounds nothing else.
+/// ... or which they are until the end, of sums in vectors, where conversion does not divide: what
+/// scales of f16 make of blocks is far from any limit, so that nothing is rounded otherwise.
 bool keeps_factor(const Tile1& t);
 /// Every other vector, of high nibbles, or every one, 16 times less.
 std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every = 2);

@@ -418,10 +418,10 @@ class Selector {
     step.args = {pointer};
     step.offset = base;
     op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
-    anchors_[key] = op.args[at];
     step.results = {op.args[at]};
     split_offset(nodes, step);
     nodes.emplace_back(std::move(step));
+    anchors_[key] = op.args[at];
   }
 
   /// Steps of a pointer may begin at one of its anchors.

@@ -119,6 +119,17 @@ TEST(Select, OffsetsBesideAMultipleShareASum) {
   EXPECT_EQ(sums_of_pointers(b.finish()), 1);
 }
 
+TEST(Select, OffsetsThatNoRowAddsAreAddedOnce) {
+  Builder b("odd", shipped_isa("sve"));
+  const Value source = b.arg(ArgField::lhs);
+  const Length far{0, 16 * 1023};
+  const Value x = b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = far});
+  const Value y = b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = far});
+  const Value sum = b.op(OpCode::add, {x, y}, {.bits = 32});
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  EXPECT_EQ(sums_of_pointers(b.finish()), 2) << "a length and its sum";
+}
+
 /// Half a vector stands in front of whole ones, and a step of a pointer is beyond these.
 Program half_and_step(ArgField of_step) {
   Builder b("step", shipped_isa("sve"));
