@@ -110,7 +110,8 @@ L(k):
   sdot v4.4s, v18.16b, v23.16b                           // acc_0_1
   sdot v5.4s, v20.16b, v23.16b                           // acc_0_2
   sdot v6.4s, v22.16b, v23.16b                           // acc_0_3
-  ldr d16, [x13, #16]                                    // a_0
+  add x13, x11, #18                                      // lhs_panel
+  ldr d16, [x13, #0]                                     // a_0
   dup v16.2d, v16.d[0]
   sdot v3.4s, v7.16b, v16.16b                            // acc_0_0
   sdot v4.4s, v17.16b, v16.16b                           // acc_0_1
@@ -128,13 +129,15 @@ L(k):
   ldur q21, [x9, #56]                                    // raw_3
   shl v22.16b, v21.16b, #4                               // lo_3
   and v21.16b, v21.16b, v0.16b                           // hi_3
-  ldr d23, [x13, #8]                                     // a_0
+  add x13, x11, #10                                      // lhs_panel
+  ldr d23, [x13, #0]                                     // a_0
   dup v23.2d, v23.d[0]
   sdot v3.4s, v16.16b, v23.16b                           // acc_0_0
   sdot v4.4s, v18.16b, v23.16b                           // acc_0_1
   sdot v5.4s, v20.16b, v23.16b                           // acc_0_2
   sdot v6.4s, v22.16b, v23.16b                           // acc_0_3
-  ldr d16, [x13, #24]                                    // a_0
+  add x13, x11, #26                                      // lhs_panel
+  ldr d16, [x13, #0]                                     // a_0
   dup v16.2d, v16.d[0]
   sdot v3.4s, v7.16b, v16.16b                            // acc_0_0
   sdot v4.4s, v17.16b, v16.16b                           // acc_0_1

@@ -100,7 +100,8 @@ L(k):
   sdot v4.4s, v18.16b, v23.16b                           // acc_0_1
   sdot v5.4s, v21.16b, v23.16b                           // acc_0_2
   sdot v6.4s, v22.16b, v23.16b                           // acc_0_3
-  ldr d17, [x12, #16]                                    // a_0
+  add x12, x10, #18                                      // lhs_panel
+  ldr d17, [x12, #0]                                     // a_0
   dup v17.2d, v17.d[0]
   sdot v3.4s, v16.16b, v17.16b                           // acc_0_0
   sdot v4.4s, v7.16b, v17.16b                            // acc_0_1
@@ -116,13 +117,15 @@ L(k):
   and v20.16b, v20.16b, v0.16b                           // hi_2
   shl v22.16b, v19.16b, #4                               // lo_3
   and v19.16b, v19.16b, v0.16b                           // hi_3
-  ldr d23, [x12, #8]                                     // a_0
+  add x12, x10, #10                                      // lhs_panel
+  ldr d23, [x12, #0]                                     // a_0
   dup v23.2d, v23.d[0]
   sdot v3.4s, v17.16b, v23.16b                           // acc_0_0
   sdot v4.4s, v18.16b, v23.16b                           // acc_0_1
   sdot v5.4s, v21.16b, v23.16b                           // acc_0_2
   sdot v6.4s, v22.16b, v23.16b                           // acc_0_3
-  ldr d17, [x12, #24]                                    // a_0
+  add x12, x10, #26                                      // lhs_panel
+  ldr d17, [x12, #0]                                     // a_0
   dup v17.2d, v17.d[0]
   sdot v3.4s, v16.16b, v17.16b                           // acc_0_0
   sdot v4.4s, v7.16b, v17.16b                            // acc_0_1

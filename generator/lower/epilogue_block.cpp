@@ -224,8 +224,10 @@ std::vector<Value> add_block_and_offsets(const Tile1& t, Multiplier& multiplier,
 bool has_lane_scales(const Tile1& t) {
   constexpr int64_t longest = 256;
   const Isa& isa = t.b.isa();
-  if (isa.vector_bytes.is_fixed() || !has_half_scales(t)) return false;
-  const int64_t codes = segment_lanes * t.lhs.layout->block;
+  const Layout& layout = *t.lhs.layout;
+  const bool before_codes = has_half_scales(t) && !has_fields_apart(layout);
+  if (isa.vector_bytes.is_fixed() || !before_codes) return false;
+  const int64_t codes = segment_lanes * layout.block;
   return t.lhs.rows % segment_lanes == 0 && codes >= longest / 2 && isa.has(OpCode::fmul_lane) &&
          isa.has(OpCode::dup_lane, 128);
 }

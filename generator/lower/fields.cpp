@@ -78,10 +78,14 @@ std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKin
 
 std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
   if (side.sub == no_value) return side.base;
-  const bool more = side.layout->fields.size() > 2 || has_long_blocks(*side.layout);
-  if (side.layout->block != 0 && &side == &t.lhs && more) {
+  // A lane of four values is loaded with the lanes behind it.
+  const Layout& layout = *side.layout;
+  const bool more = layout.fields.size() > 2 || has_long_blocks(layout) || layout.order.kr < 8;
+  if (layout.block != 0 && &side == &t.lhs && more) {
     throw std::invalid_argument(
-        "with blocks a tile has the rows of whole panels, unless short ones have scales only");
+        "with blocks a tile has the rows of whole panels, but where short ones have scales only "
+        "and "
+        "kr is 8");
   }
   const Value skip = times(t.b, side.sub, code_pitch(*side.layout));
   return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};

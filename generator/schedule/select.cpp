@@ -324,7 +324,9 @@ class Selector {
       }
     }
     op.offset = whole;
-    return whole.is_fixed() ? rest_anchor(op) : scalable_anchor(op);
+    if (!whole.is_fixed()) return scalable_anchor(op);
+    // Rows of other vectors reach most offsets, in bytes.
+    return program_.isa->vector_bytes.is_fixed() ? whole : rest_anchor(op);
   }
 
   /// What the offset is beyond a multiple of a power of two, the smallest there is, where rows

@@ -20,7 +20,7 @@ static inline size_t lhs_panel_bytes(size_t k, size_t bl) {
 }
 
 static inline size_t rhs_panel_bytes(size_t k, size_t bl) {
-  return kai_get_sve_vector_length_u32() * (k / bl * (bl / 2 + 2));
+  return 8 * (k / bl * (bl / 2 + 2));
 }
 
 size_t kai_get_m_step_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(void) {
@@ -36,7 +36,7 @@ size_t kai_get_mr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(void)
 }
 
 size_t kai_get_nr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(void) {
-  return kai_get_sve_vector_length_u32();
+  return 8;
 }
 
 size_t kai_get_kr_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(void) {
@@ -61,10 +61,10 @@ size_t kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sv
     size_t n_idx,
     size_t k,
     size_t bl) {
-  KAI_ASSERT(n_idx % kai_get_sve_vector_length_u32() == 0);
+  KAI_ASSERT(n_idx % 8 == 0);
   KAI_ASSERT(bl != 0 && bl % 32 == 0);
   KAI_ASSERT(k % bl == 0);
-  return n_idx / kai_get_sve_vector_length_u32() * rhs_panel_bytes(k, bl);
+  return n_idx / 8 * rhs_panel_bytes(k, bl);
 }
 
 size_t kai_get_dst_offset_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(
@@ -112,10 +112,10 @@ void kai_run_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8x8_1x8_sve_dotprod(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  if (bl == 32) {
+  if (bl == 32 && kai_get_sve_vector_length_u32() == 8) {
     tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm(&args);
   } else {
-    tw_kai_multiply_qsi8d32_qsi4c32(&args, 1, kai_get_sve_vector_length_u32(), 8);
+    tw_kai_multiply_qsi8d32_qsi4c32(&args, 1, 8, 8);
   }
 }
 #endif

@@ -24,7 +24,7 @@ static inline size_t lhs_panel_bytes(size_t k, size_t bl) {
 }
 
 static inline size_t rhs_panel_bytes(size_t k, size_t bl) {
-  return kai_get_sve_vector_length_u32() * (k / bl * (bl / 2 + 2));
+  return 8 * (k / bl * (bl / 2 + 2));
 }
 
 size_t kai_get_m_step_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(void) {
@@ -40,7 +40,7 @@ size_t kai_get_mr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(void) {
 }
 
 size_t kai_get_nr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(void) {
-  return kai_get_sve_vector_length_u32();
+  return 8;
 }
 
 size_t kai_get_kr_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(void) {
@@ -65,10 +65,10 @@ size_t kai_get_rhs_packed_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_s
     size_t n_idx,
     size_t k,
     size_t bl) {
-  KAI_ASSERT(n_idx % kai_get_sve_vector_length_u32() == 0);
+  KAI_ASSERT(n_idx % 8 == 0);
   KAI_ASSERT(bl != 0 && bl % 32 == 0);
   KAI_ASSERT(k % bl == 0);
-  return n_idx / kai_get_sve_vector_length_u32() * rhs_panel_bytes(k, bl);
+  return n_idx / 8 * rhs_panel_bytes(k, bl);
 }
 
 size_t kai_get_dst_offset_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(
@@ -116,25 +116,25 @@ void kai_run_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8x8_16x8_sve_i8mm(
   args.max = scalar_max;
   const size_t rest = m % 16 <= 12 ? m % 16 : 0;
   args.m = m - rest;
-  if (bl == 32) {
+  if (bl == 32 && kai_get_sve_vector_length_u32() == 8) {
     tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm(&args);
   } else {
-    tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, kai_get_sve_vector_length_u32(), 8);
+    tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, 8, 8);
   }
   args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
   if (rest == 1) {
-    if (bl == 32) {
+    if (bl == 32 && kai_get_sve_vector_length_u32() == 8) {
       tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm(&args);
     } else {
-      tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, kai_get_sve_vector_length_u32(), 8);
+      tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, 8, 8);
     }
   } else {
-    if (bl == 32) {
+    if (bl == 32 && kai_get_sve_vector_length_u32() == 8) {
       tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm(&args);
     } else {
-      tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, kai_get_sve_vector_length_u32(), 8);
+      tw_kai_multiply_qsi8d32_qsi4c32(&args, 4, 8, 8);
     }
   }
 }
