@@ -36,7 +36,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi3k16p.yaml (d9048f4c7343cafa)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4b95d59966c3a31a)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml (7e81433e4c23c7a9)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml (56287954ce76d704)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
@@ -2448,88 +2448,106 @@ static const tw_axis axes_420[] = {
     {TW_DIM_K, {2, 0}, {4, 0}, {4, 0}},
 };
 static const tw_axis axes_421[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
+    {TW_DIM_K, {4, 0}, {4, 0}, {0, 128}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_422[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {16, 0}},
+};
+static const tw_axis axes_423[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {0, 576}},
+    {TW_DIM_K, {2, 0}, {8, 0}, {0, 256}},
+    {TW_DIM_N, {0, 4}, {1, 0}, {64, 0}},
+    {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_424[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_422[] = {
+static const tw_axis axes_425[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_423[] = {
+static const tw_axis axes_426[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_424[] = {
+static const tw_axis axes_427[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_425[] = {
+static const tw_axis axes_428[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_426[] = {
+static const tw_axis axes_429[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2816, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_427[] = {
+static const tw_axis axes_430[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_428[] = {
+static const tw_axis axes_431[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_429[] = {
+static const tw_axis axes_432[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {5632, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_430[] = {
+static const tw_axis axes_433[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_431[] = {
+static const tw_axis axes_434[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1, 0}},
 };
-static const tw_axis axes_432[] = {
+static const tw_axis axes_435[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1408, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_433[] = {
+static const tw_axis axes_436[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_434[] = {
+static const tw_axis axes_437[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {704, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {1, 0}},
 };
-static const tw_axis axes_435[] = {
+static const tw_axis axes_438[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {128, 0}},
@@ -2537,23 +2555,23 @@ static const tw_axis axes_435[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_436[] = {
+static const tw_axis axes_439[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_437[] = {
+static const tw_axis axes_440[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_438[] = {
+static const tw_axis axes_441[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_439[] = {
+static const tw_axis axes_442[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {512, 0}},
@@ -2561,23 +2579,23 @@ static const tw_axis axes_439[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_440[] = {
+static const tw_axis axes_443[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_441[] = {
+static const tw_axis axes_444[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {1664, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_442[] = {
+static const tw_axis axes_445[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {26880, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_443[] = {
+static const tw_axis axes_446[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {1024, 0}},
@@ -2585,23 +2603,23 @@ static const tw_axis axes_443[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_444[] = {
+static const tw_axis axes_447[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_445[] = {
+static const tw_axis axes_448[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {3328, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_446[] = {
+static const tw_axis axes_449[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {53760, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_447[] = {
+static const tw_axis axes_450[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_K, {2, 0}, {4, 0}, {256, 0}},
@@ -2609,30 +2627,30 @@ static const tw_axis axes_447[] = {
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_448[] = {
+static const tw_axis axes_451[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {4, 0}, {2, 0}},
 };
-static const tw_axis axes_449[] = {
+static const tw_axis axes_452[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {832, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_450[] = {
+static const tw_axis axes_453[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {13440, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_451[] = {
+static const tw_axis axes_454[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {4, 0}},
 };
-static const tw_axis axes_452[] = {
+static const tw_axis axes_455[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {6720, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {416, 0}},
     {TW_DIM_N, {2, 0}, {1, 0}, {64, 0}},
@@ -2640,532 +2658,532 @@ static const tw_axis axes_452[] = {
     {TW_DIM_N, {2, 0}, {2, 0}, {4, 0}},
     {TW_DIM_K, {2, 0}, {8, 0}, {2, 0}},
 };
-static const tw_axis axes_453[] = {
+static const tw_axis axes_456[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_454[] = {
+static const tw_axis axes_457[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_455[] = {
+static const tw_axis axes_458[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_456[] = {
+static const tw_axis axes_459[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4352, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_457[] = {
+static const tw_axis axes_460[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_458[] = {
+static const tw_axis axes_461[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {8704, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_459[] = {
+static const tw_axis axes_462[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_K, {8, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_460[] = {
+static const tw_axis axes_463[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2176, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_461[] = {
+static const tw_axis axes_464[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1088, 0}},
     {TW_DIM_K, {4, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_462[] = {
+static const tw_axis axes_465[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_463[] = {
+static const tw_axis axes_466[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_464[] = {
+static const tw_axis axes_467[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2176}},
     {TW_DIM_K, {4, 0}, {8, 0}, {0, 512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_465[] = {
+static const tw_axis axes_468[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {1152, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_466[] = {
+static const tw_axis axes_469[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_467[] = {
+static const tw_axis axes_470[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_468[] = {
+static const tw_axis axes_471[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2176, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_469[] = {
+static const tw_axis axes_472[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_470[] = {
+static const tw_axis axes_473[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_471[] = {
+static const tw_axis axes_474[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4224, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_472[] = {
+static const tw_axis axes_475[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {128, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_473[] = {
+static const tw_axis axes_476[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_474[] = {
+static const tw_axis axes_477[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8320, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_475[] = {
+static const tw_axis axes_478[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {4608, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_476[] = {
+static const tw_axis axes_479[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_477[] = {
+static const tw_axis axes_480[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8448, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_478[] = {
+static const tw_axis axes_481[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {8704, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_479[] = {
+static const tw_axis axes_482[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_480[] = {
+static const tw_axis axes_483[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16640, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_481[] = {
+static const tw_axis axes_484[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {16896, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_482[] = {
+static const tw_axis axes_485[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {512, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_483[] = {
+static const tw_axis axes_486[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33024, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_484[] = {
+static const tw_axis axes_487[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {33280, 0}},
     {TW_DIM_N, {16, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_485[] = {
+static const tw_axis axes_488[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {9216, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_486[] = {
+static const tw_axis axes_489[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_487[] = {
+static const tw_axis axes_490[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {16896, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_488[] = {
+static const tw_axis axes_491[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {17408, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_489[] = {
+static const tw_axis axes_492[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_490[] = {
+static const tw_axis axes_493[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33280, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_491[] = {
+static const tw_axis axes_494[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {33792, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_492[] = {
+static const tw_axis axes_495[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {1024, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_493[] = {
+static const tw_axis axes_496[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66048, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_494[] = {
+static const tw_axis axes_497[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {66560, 0}},
     {TW_DIM_N, {32, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_495[] = {
+static const tw_axis axes_498[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {2304, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_496[] = {
+static const tw_axis axes_499[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_K, {16, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_497[] = {
+static const tw_axis axes_500[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4224, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_498[] = {
+static const tw_axis axes_501[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {4352, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_499[] = {
+static const tw_axis axes_502[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_K, {32, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_500[] = {
+static const tw_axis axes_503[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8320, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_501[] = {
+static const tw_axis axes_504[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {8448, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_502[] = {
+static const tw_axis axes_505[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_K, {64, 0}, {4, 0}, {256, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_503[] = {
+static const tw_axis axes_506[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16512, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_504[] = {
+static const tw_axis axes_507[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {16640, 0}},
     {TW_DIM_N, {8, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_505[] = {
+static const tw_axis axes_508[] = {
     {TW_DIM_K, {0, 0}, {64, 0}, {2112, 0}},
     {TW_DIM_K, {8, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_506[] = {
+static const tw_axis axes_509[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {4160, 0}},
     {TW_DIM_K, {16, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_507[] = {
+static const tw_axis axes_510[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {8256, 0}},
     {TW_DIM_K, {32, 0}, {8, 0}, {256, 0}},
     {TW_DIM_N, {4, 0}, {1, 0}, {64, 0}},
     {TW_DIM_K, {8, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_508[] = {
+static const tw_axis axes_511[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_K, {8, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_509[] = {
+static const tw_axis axes_512[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {0, 2304}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_510[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
-static const tw_axis axes_511[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
-};
-static const tw_axis axes_512[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
-    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
-};
 static const tw_axis axes_513[] = {
-    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
 static const tw_axis axes_514[] = {
-    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
-    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
-    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
-    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4224}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
 static const tw_axis axes_515[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_K, {16, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_516[] = {
+    {TW_DIM_K, {0, 0}, {64, 0}, {0, 4352}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+};
+static const tw_axis axes_517[] = {
+    {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
+    {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
+    {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
+    {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
+};
+static const tw_axis axes_518[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8320}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_516[] = {
+static const tw_axis axes_519[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_K, {32, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_517[] = {
+static const tw_axis axes_520[] = {
     {TW_DIM_K, {0, 0}, {128, 0}, {0, 8448}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_518[] = {
+static const tw_axis axes_521[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_519[] = {
+static const tw_axis axes_522[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16512}},
     {TW_DIM_N, {0, 8}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_520[] = {
+static const tw_axis axes_523[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_K, {64, 0}, {4, 0}, {0, 256}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
     {TW_DIM_K, {4, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_521[] = {
+static const tw_axis axes_524[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {0, 16640}},
     {TW_DIM_N, {0, 8}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_522[] = {
+static const tw_axis axes_525[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_523[] = {
+static const tw_axis axes_526[] = {
     {TW_DIM_K, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_524[] = {
+static const tw_axis axes_527[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {2, 0}},
 };
-static const tw_axis axes_525[] = {
+static const tw_axis axes_528[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {4, 0}},
 };
-static const tw_axis axes_526[] = {
+static const tw_axis axes_529[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {8, 0}},
 };
-static const tw_axis axes_527[] = {
+static const tw_axis axes_530[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {16, 0}},
 };
-static const tw_axis axes_528[] = {
+static const tw_axis axes_531[] = {
     {TW_DIM_N, {0, 0}, {1, 0}, {32, 0}},
 };
-static const tw_axis axes_529[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_530[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
-};
-static const tw_axis axes_531[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
 static const tw_axis axes_532[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_533[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {144, 0}},
+};
+static const tw_axis axes_534[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_535[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {160, 0}},
+};
+static const tw_axis axes_536[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_534[] = {
+static const tw_axis axes_537[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_535[] = {
+static const tw_axis axes_538[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_536[] = {
+static const tw_axis axes_539[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
 };
-static const tw_axis axes_537[] = {
+static const tw_axis axes_540[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1152, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_538[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
-};
-static const tw_axis axes_539[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
-};
-static const tw_axis axes_540[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
-};
 static const tw_axis axes_541[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
 static const tw_axis axes_542[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
 };
 static const tw_axis axes_543[] = {
-    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {0, 0}, {32, 0}, {176, 0}},
 };
 static const tw_axis axes_544[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
+};
+static const tw_axis axes_545[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {1, 0}},
+};
+static const tw_axis axes_546[] = {
+    {TW_DIM_K, {0, 0}, {32, 0}, {192, 0}},
+};
+static const tw_axis axes_547[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_545[] = {
+static const tw_axis axes_548[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_546[] = {
+static const tw_axis axes_549[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {64, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_547[] = {
+static const tw_axis axes_550[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {36, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_548[] = {
+static const tw_axis axes_551[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
 };
-static const tw_axis axes_549[] = {
+static const tw_axis axes_552[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1408, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {2, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {8, 0}},
 };
-static const tw_axis axes_550[] = {
+static const tw_axis axes_553[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {512, 0}},
     {TW_DIM_K, {2, 0}, {32, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {64, 0}, {4, 0}},
 };
-static const tw_axis axes_551[] = {
+static const tw_axis axes_554[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_552[] = {
+static const tw_axis axes_555[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
     {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_553[] = {
+static const tw_axis axes_556[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1680, 0}},
 };
-static const tw_axis axes_554[] = {
+static const tw_axis axes_557[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_555[] = {
+static const tw_axis axes_558[] = {
     {TW_DIM_K, {0, 0}, {32, 0}, {136, 0}},
 };
-static const tw_axis axes_556[] = {
+static const tw_axis axes_559[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {128, 0}},
     {TW_DIM_K, {16, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {2, 0}, {16, 0}, {4, 0}},
 };
-static const tw_axis axes_557[] = {
+static const tw_axis axes_560[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {4, 0}},
 };
-static const tw_axis axes_558[] = {
+static const tw_axis axes_561[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
 };
-static const tw_axis axes_559[] = {
+static const tw_axis axes_562[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {1088, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {2, 0}},
 };
-static const tw_axis axes_560[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
-    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
-    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
-    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
-};
-static const tw_axis axes_561[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
-    {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
-};
-static const tw_axis axes_562[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
-};
 static const tw_axis axes_563[] = {
-    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
 };
 static const tw_axis axes_564[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+    {TW_DIM_K, {16, 0}, {16, 0}, {8, 0}},
+};
+static const tw_axis axes_565[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {672, 0}},
+};
+static const tw_axis axes_566[] = {
+    {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
+    {TW_DIM_K, {2, 0}, {128, 0}, {256, 0}},
+    {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
+    {TW_DIM_K, {4, 0}, {32, 0}, {2, 0}},
+};
+static const tw_axis axes_567[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {32, 0}, {1, 0}, {8, 0}},
     {TW_DIM_K, {8, 0}, {32, 0}, {1, 0}},
 };
-static const tw_axis axes_565[] = {
+static const tw_axis axes_568[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {2, 0}, {128, 0}, {4, 0}},
     {TW_DIM_K, {8, 0}, {16, 0}, {8, 0}},
 };
-static const tw_axis axes_566[] = {
+static const tw_axis axes_569[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
 };
-static const tw_axis axes_567[] = {
+static const tw_axis axes_570[] = {
     {TW_DIM_K, {0, 0}, {256, 0}, {880, 0}},
     {TW_DIM_K, {4, 0}, {16, 0}, {8, 0}},
     {TW_DIM_K, {4, 0}, {64, 0}, {2, 0}},
@@ -20367,12 +20385,12 @@ static const tw_layout layout_519 = {
 };
 
 static const tw_axes layout_520_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_421, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_422, 4, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_423, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
+    {TW_S4, {0, 64}, axes_421, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20382,15 +20400,15 @@ static const tw_axes layout_520_axes = {
     NULL,
 };
 static const tw_layout layout_520 = {
-    .id = UINT64_C(0x562549297b1d82e2),
-    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 4,
-    .panel_scalable = 0,
+    .id = UINT64_C(0x71282b1d7fe9d57b),
+    .text = "rhs i4 n4vl kr4 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
+    .panel = 0,
+    .panel_scalable = 4,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -20405,12 +20423,12 @@ static const tw_layout layout_520 = {
 };
 
 static const tw_axes layout_521_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_424, 5, 1, 8, NULL, 0},
-    {TW_S1, {2048, 0}, axes_425, 4, 1, 0, NULL, 0},
-    {TW_F16, {2560, 0}, axes_426, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {0, 4}, {0, 0}},
+    {TW_S4, {0, 64}, axes_423, 5, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_422, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20420,15 +20438,15 @@ static const tw_axes layout_521_axes = {
     NULL,
 };
 static const tw_layout layout_521 = {
-    .id = UINT64_C(0x78eee0a74f5fd7fb),
-    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
+    .id = UINT64_C(0x5b200c66c33191e7),
+    .text = "rhs i4 n4vl kr8 pair=depth16 ss k%32 b32 [scales:f16/b|data/b]",
+    .panel = 0,
+    .panel_scalable = 4,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 4,
-    .per_row_bytes = 4,
-    .per_row_block_bytes = 6,
+    .per_row_bytes = 0,
+    .per_row_block_bytes = 2,
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
@@ -20443,12 +20461,12 @@ static const tw_layout layout_521 = {
 };
 
 static const tw_axes layout_522_axes = {
-    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_427, 5, 1, 8, NULL, 0},
-    {TW_S1, {4096, 0}, axes_428, 4, 1, 0, NULL, 0},
-    {TW_F16, {5120, 0}, axes_429, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_424, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_425, 4, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20458,9 +20476,9 @@ static const tw_axes layout_522_axes = {
     NULL,
 };
 static const tw_layout layout_522 = {
-    .id = UINT64_C(0x5621a86a723b17f1),
-    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 32,
+    .id = UINT64_C(0x562549297b1d82e2),
+    .text = "rhs i4 n4 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -20481,12 +20499,12 @@ static const tw_layout layout_522 = {
 };
 
 static const tw_axes layout_523_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_430, 5, 1, 8, NULL, 0},
-    {TW_S1, {1024, 0}, axes_431, 4, 1, 0, NULL, 0},
-    {TW_F16, {1280, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_427, 5, 1, 8, NULL, 0},
+    {TW_S1, {2048, 0}, axes_428, 4, 1, 0, NULL, 0},
+    {TW_F16, {2560, 0}, axes_429, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20496,9 +20514,9 @@ static const tw_axes layout_523_axes = {
     NULL,
 };
 static const tw_layout layout_523 = {
-    .id = UINT64_C(0x719b1dd4e5bfe36e),
-    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
-    .panel = 8,
+    .id = UINT64_C(0x78eee0a74f5fd7fb),
+    .text = "rhs i4 n16 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 16,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -20518,7 +20536,83 @@ static const tw_layout layout_523 = {
     .scales_apart = 0,
 };
 
+static const tw_axes layout_524_axes = {
+    {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_430, 5, 1, 8, NULL, 0},
+    {TW_S1, {4096, 0}, axes_431, 4, 1, 0, NULL, 0},
+    {TW_F16, {5120, 0}, axes_432, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
 static const tw_layout layout_524 = {
+    .id = UINT64_C(0x5621a86a723b17f1),
+    .text = "rhs i4 n32 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 32,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_524_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_525_axes = {
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
+    {TW_S4, {0, 0}, axes_433, 5, 1, 8, NULL, 0},
+    {TW_S1, {1024, 0}, axes_434, 4, 1, 0, NULL, 0},
+    {TW_F16, {1280, 0}, axes_435, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_525 = {
+    .id = UINT64_C(0x719b1dd4e5bfe36e),
+    .text = "rhs i4 n8 kr4 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 4,
+    .per_row_bytes = 4,
+    .per_row_block_bytes = 6,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_525_axes,
+    .type = TW_S4,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_526 = {
     .id = UINT64_C(0x0f79dc4fd198f69e),
     .text = "lhs i8 m1 kr8 k%32 b32 [data/b|sums:i32*-8/b|scales:f32/b]",
     .panel = 1,
@@ -20541,11 +20635,11 @@ static const tw_layout layout_524 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_525_axes = {
+static const tw_axes layout_527_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {0, 0}, axes_433, 5, 1, 8, NULL, 0},
-    {TW_S1, {512, 0}, axes_434, 5, 1, 0, NULL, 0},
-    {TW_F16, {640, 0}, axes_423, 2, 1, 0, NULL, 0},
+    {TW_S4, {0, 0}, axes_436, 5, 1, 8, NULL, 0},
+    {TW_S1, {512, 0}, axes_437, 5, 1, 0, NULL, 0},
+    {TW_F16, {640, 0}, axes_426, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20556,7 +20650,7 @@ static const tw_axes layout_525_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_525 = {
+static const tw_layout layout_527 = {
     .id = UINT64_C(0x101e1596383ffc36),
     .text = "rhs i4 n4 kr8 pair=depth16 uu k%32 b32 [data/b|tops:i1/b|scales:f16/b|bias:f32]",
     .panel = 4,
@@ -20574,12 +20668,12 @@ static const tw_layout layout_525 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_525_axes,
+    .axes = &layout_527_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_526 = {
+static const tw_layout layout_528 = {
     .id = UINT64_C(0x5d153084e94eb9bc),
     .text = "lhs i8 m8 kr8 k%32 b32 [data/b|sums:i32*-16x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -20602,7 +20696,7 @@ static const tw_layout layout_526 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_527 = {
+static const tw_layout layout_529 = {
     .id = UINT64_C(0x90941a0458714f11),
     .text = "lhs i8 m1 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 1,
@@ -20625,22 +20719,22 @@ static const tw_layout layout_527 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_528_axes = {
+static const tw_axes layout_530_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_435, 6, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_436, 5, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_437, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_438, 6, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_439, 5, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_440, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_441, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_528 = {
+static const tw_layout layout_530 = {
     .id = UINT64_C(0x09b6e6aa512d26d7),
     .text = "rhs i4 n4 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -20658,27 +20752,27 @@ static const tw_layout layout_528 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_528_axes,
+    .axes = &layout_530_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_529_axes = {
+static const tw_axes layout_531_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S4, {256, 0}, axes_439, 6, 1, 8, NULL, 0},
-    {TW_S2, {1280, 0}, axes_440, 5, 1, 0, NULL, 0},
-    {TW_S8, {1792, 0}, axes_441, 3, 1, 0, NULL, 0},
+    {TW_S4, {256, 0}, axes_442, 6, 1, 8, NULL, 0},
+    {TW_S2, {1280, 0}, axes_443, 5, 1, 0, NULL, 0},
+    {TW_S8, {1792, 0}, axes_444, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_442, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_445, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_529 = {
+static const tw_layout layout_531 = {
     .id = UINT64_C(0x83cbfd82ef1a6790),
     .text = "rhs i4 n16 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 16,
@@ -20696,12 +20790,12 @@ static const tw_layout layout_529 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_529_axes,
+    .axes = &layout_531_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_530 = {
+static const tw_layout layout_532 = {
     .id = UINT64_C(0x3acb7ca4bebc01f4),
     .text = "lhs i8 m2 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 2,
@@ -20724,7 +20818,7 @@ static const tw_layout layout_530 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_531 = {
+static const tw_layout layout_533 = {
     .id = UINT64_C(0x8e922a8be16f752a),
     .text = "lhs i8 m4 kr4 k%16 b16 [data/b|sums:i32*-32/b|scales:f32/b]",
     .panel = 4,
@@ -20747,22 +20841,22 @@ static const tw_layout layout_531 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_532_axes = {
+static const tw_axes layout_534_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S4, {512, 0}, axes_443, 6, 1, 8, NULL, 0},
-    {TW_S2, {2560, 0}, axes_444, 5, 1, 0, NULL, 0},
-    {TW_S8, {3584, 0}, axes_445, 3, 1, 0, NULL, 0},
+    {TW_S4, {512, 0}, axes_446, 6, 1, 8, NULL, 0},
+    {TW_S2, {2560, 0}, axes_447, 5, 1, 0, NULL, 0},
+    {TW_S8, {3584, 0}, axes_448, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_446, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_449, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_532 = {
+static const tw_layout layout_534 = {
     .id = UINT64_C(0x5fab4e45635ade8e),
     .text = "rhs i4 n32 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 32,
@@ -20780,27 +20874,27 @@ static const tw_layout layout_532 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_532_axes,
+    .axes = &layout_534_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_533_axes = {
+static const tw_axes layout_535_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S4, {128, 0}, axes_447, 6, 1, 8, NULL, 0},
-    {TW_S2, {640, 0}, axes_448, 5, 1, 0, NULL, 0},
-    {TW_S8, {896, 0}, axes_449, 3, 1, 0, NULL, 0},
+    {TW_S4, {128, 0}, axes_450, 6, 1, 8, NULL, 0},
+    {TW_S2, {640, 0}, axes_451, 5, 1, 0, NULL, 0},
+    {TW_S8, {896, 0}, axes_452, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_450, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_453, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_533 = {
+static const tw_layout layout_535 = {
     .id = UINT64_C(0x021482e569596a93),
     .text = "rhs i4 n8 kr4 pair=depth8 uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 8,
@@ -20818,12 +20912,12 @@ static const tw_layout layout_533 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_533_axes,
+    .axes = &layout_535_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_534 = {
+static const tw_layout layout_536 = {
     .id = UINT64_C(0x5ccbc4d41d48a2a3),
     .text = "lhs i8 m1 kr8 k%16 b16 [data/b|sums:i32*-16/b|scales:f32/b]",
     .panel = 1,
@@ -20846,22 +20940,22 @@ static const tw_layout layout_534 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_535_axes = {
+static const tw_axes layout_537_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S4, {64, 0}, axes_451, 5, 1, 8, NULL, 0},
-    {TW_S2, {320, 0}, axes_452, 6, 1, 0, NULL, 0},
-    {TW_S8, {448, 0}, axes_437, 3, 1, 0, NULL, 0},
+    {TW_S4, {64, 0}, axes_454, 5, 1, 8, NULL, 0},
+    {TW_S2, {320, 0}, axes_455, 6, 1, 0, NULL, 0},
+    {TW_S8, {448, 0}, axes_440, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 0}, axes_438, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 0}, axes_441, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_535 = {
+static const tw_layout layout_537 = {
     .id = UINT64_C(0xb24ca12cabdb94d7),
     .text = "rhs i4 n4 kr8 pair=depth uu k%32 b16of256 [scale_steps:f16/s|data/b|tops:i2/b|scales:i8/b|bias:f32]",
     .panel = 4,
@@ -20879,12 +20973,12 @@ static const tw_layout layout_535 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_535_axes,
+    .axes = &layout_537_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_536 = {
+static const tw_layout layout_538 = {
     .id = UINT64_C(0x0483119d2154700a),
     .text = "lhs i8 m8 kr8 k%16 b16 [data/b|sums:i32*-32x2/b|scales:f32x2/b]",
     .panel = 8,
@@ -20907,11 +21001,11 @@ static const tw_layout layout_536 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_537_axes = {
+static const tw_axes layout_539_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_453, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_456, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20922,7 +21016,7 @@ static const tw_axes layout_537_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_537 = {
+static const tw_layout layout_539 = {
     .id = UINT64_C(0xea26fb8b655c43c5),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -20940,16 +21034,16 @@ static const tw_layout layout_537 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_537_axes,
+    .axes = &layout_539_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_538_axes = {
+static const tw_axes layout_540_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_455, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_458, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_456, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_459, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -20960,7 +21054,7 @@ static const tw_axes layout_538_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_538 = {
+static const tw_layout layout_540 = {
     .id = UINT64_C(0x25d3bc5aa0680e1e),
     .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -20978,12 +21072,12 @@ static const tw_layout layout_538 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_538_axes,
+    .axes = &layout_540_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_539 = {
+static const tw_layout layout_541 = {
     .id = UINT64_C(0xd9d4bff2db3345cc),
     .text = "lhs i8 m2 kr4 k%32 b32 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -21006,11 +21100,11 @@ static const tw_layout layout_539 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_540_axes = {
+static const tw_axes layout_542_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_457, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_460, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_458, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_461, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21021,86 +21115,10 @@ static const tw_axes layout_540_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_540 = {
+static const tw_layout layout_542 = {
     .id = UINT64_C(0x5875973196963650),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_540_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_541_axes = {
-    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_459, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_460, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_541 = {
-    .id = UINT64_C(0x89f5185727dfce18),
-    .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 8,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_541_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_542_axes = {
-    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_542 = {
-    .id = UINT64_C(0x78b74644c02d58b0),
-    .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
@@ -21121,12 +21139,12 @@ static const tw_layout layout_542 = {
 };
 
 static const tw_axes layout_543_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_462, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21136,10 +21154,10 @@ static const tw_axes layout_543_axes = {
     NULL,
 };
 static const tw_layout layout_543 = {
-    .id = UINT64_C(0xf52b96eaae853373),
-    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
+    .id = UINT64_C(0x89f5185727dfce18),
+    .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 8,
+    .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 8,
@@ -21148,7 +21166,7 @@ static const tw_layout layout_543 = {
     .exact_k = 0,
     .scales = 1,
     .block_scales = TW_SCALES_F16,
-    .streaming = 1,
+    .streaming = 0,
     .sum_factor = 0,
     .sum_base = 0,
     .sum_copies = 0,
@@ -21159,12 +21177,12 @@ static const tw_layout layout_543 = {
 };
 
 static const tw_axes layout_544_axes = {
-    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_464, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 2048}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_F16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21174,10 +21192,10 @@ static const tw_axes layout_544_axes = {
     NULL,
 };
 static const tw_layout layout_544 = {
-    .id = UINT64_C(0xd16027de8b4d30e2),
-    .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
-    .panel = 0,
-    .panel_scalable = 8,
+    .id = UINT64_C(0x78b74644c02d58b0),
+    .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 4,
+    .panel_scalable = 0,
     .k_multiple = 32,
     .block = 32,
     .data_bits = 8,
@@ -21196,7 +21214,83 @@ static const tw_layout layout_544 = {
     .scales_apart = 0,
 };
 
+static const tw_axes layout_545_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_465, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_466, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
 static const tw_layout layout_545 = {
+    .id = UINT64_C(0xf52b96eaae853373),
+    .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 1,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_545_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_546_axes = {
+    {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
+    {TW_S8, {0, 0}, axes_467, 4, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {0, 2048}, axes_466, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_546 = {
+    .id = UINT64_C(0xd16027de8b4d30e2),
+    .text = "rhs i8 n8vl kr8 k%32 b32 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
+    .panel = 0,
+    .panel_scalable = 8,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_546_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_layout layout_547 = {
     .id = UINT64_C(0x2823fc7f85835b23),
     .text = "lhs i8 m4 kr8 k%32 b32 [data/b|scales:f32x2/b]",
     .panel = 4,
@@ -21219,11 +21313,11 @@ static const tw_layout layout_545 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_546_axes = {
+static const tw_axes layout_548_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_453, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_456, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21234,7 +21328,7 @@ static const tw_axes layout_546_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_546 = {
+static const tw_layout layout_548 = {
     .id = UINT64_C(0x7a7b55a9fd8de08f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21252,16 +21346,16 @@ static const tw_layout layout_546 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_546_axes,
+    .axes = &layout_548_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_547_axes = {
+static const tw_axes layout_549_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_113, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_468, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21272,7 +21366,7 @@ static const tw_axes layout_547_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_547 = {
+static const tw_layout layout_549 = {
     .id = UINT64_C(0x184d800be7d6049f),
     .text = "rhs i8 n4 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21290,16 +21384,16 @@ static const tw_layout layout_547 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_547_axes,
+    .axes = &layout_549_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_548_axes = {
+static const tw_axes layout_550_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_466, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21310,7 +21404,7 @@ static const tw_axes layout_548_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_548 = {
+static const tw_layout layout_550 = {
     .id = UINT64_C(0xca636c6053d0d272),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21328,16 +21422,16 @@ static const tw_layout layout_548 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_548_axes,
+    .axes = &layout_550_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_549_axes = {
+static const tw_axes layout_551_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_466, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21348,7 +21442,7 @@ static const tw_axes layout_549_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_549 = {
+static const tw_layout layout_551 = {
     .id = UINT64_C(0x3cb53b5abd77ee9a),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21366,16 +21460,16 @@ static const tw_layout layout_549 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_549_axes,
+    .axes = &layout_551_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_550_axes = {
+static const tw_axes layout_552_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_117, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_468, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_471, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21386,7 +21480,7 @@ static const tw_axes layout_550_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_550 = {
+static const tw_layout layout_552 = {
     .id = UINT64_C(0xa6520b6d4516450c),
     .text = "rhs i8 n4 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21404,16 +21498,16 @@ static const tw_layout layout_550 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_550_axes,
+    .axes = &layout_552_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_551_axes = {
+static const tw_axes layout_553_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21424,7 +21518,7 @@ static const tw_axes layout_551_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_551 = {
+static const tw_layout layout_553 = {
     .id = UINT64_C(0x98172fbab6c5e92d),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21442,16 +21536,16 @@ static const tw_layout layout_551 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_551_axes,
+    .axes = &layout_553_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_552_axes = {
+static const tw_axes layout_554_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_469, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21462,7 +21556,7 @@ static const tw_axes layout_552_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_552 = {
+static const tw_layout layout_554 = {
     .id = UINT64_C(0xf181d9909df30d87),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21480,16 +21574,16 @@ static const tw_layout layout_552 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_552_axes,
+    .axes = &layout_554_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_553_axes = {
+static const tw_axes layout_555_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_121, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_471, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_474, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21500,7 +21594,7 @@ static const tw_axes layout_553_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_553 = {
+static const tw_layout layout_555 = {
     .id = UINT64_C(0x1423a5524d4c8fc7),
     .text = "rhs i8 n4 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21518,16 +21612,16 @@ static const tw_layout layout_553 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_553_axes,
+    .axes = &layout_555_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_554_axes = {
+static const tw_axes layout_556_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_475, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21538,7 +21632,7 @@ static const tw_axes layout_554_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_554 = {
+static const tw_layout layout_556 = {
     .id = UINT64_C(0xd60dabd26a8abf39),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21556,16 +21650,16 @@ static const tw_layout layout_554 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_554_axes,
+    .axes = &layout_556_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_555_axes = {
+static const tw_axes layout_557_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_472, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_475, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21576,7 +21670,7 @@ static const tw_axes layout_555_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_555 = {
+static const tw_layout layout_557 = {
     .id = UINT64_C(0x44e9624202a7fc4b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -21594,16 +21688,16 @@ static const tw_layout layout_555 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_555_axes,
+    .axes = &layout_557_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_556_axes = {
+static const tw_axes layout_558_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_125, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_474, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21614,89 +21708,13 @@ static const tw_axes layout_556_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_556 = {
+static const tw_layout layout_558 = {
     .id = UINT64_C(0x708282d03d55395b),
     .text = "rhs i8 n4 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
     .panel_scalable = 0,
     .k_multiple = 32,
     .block = 256,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 4,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_F32,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_556_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_557_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_455, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_456, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_557 = {
-    .id = UINT64_C(0x729a0f5104d2c9ae),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
-    .data_bits = 8,
-    .per_row_bytes = 8,
-    .per_row_block_bytes = 2,
-    .exact_k = 0,
-    .scales = 1,
-    .block_scales = TW_SCALES_BF16,
-    .streaming = 0,
-    .sum_factor = 0,
-    .sum_base = 0,
-    .sum_copies = 0,
-    .scale_copies = 0,
-    .axes = &layout_557_axes,
-    .type = TW_S8,
-    .scales_apart = 0,
-};
-
-static const tw_axes layout_558_axes = {
-    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_129, 4, 1, 128, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_475, 2, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    NULL,
-};
-static const tw_layout layout_558 = {
-    .id = UINT64_C(0x42524f598a3fa8c0),
-    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
-    .panel = 16,
-    .panel_scalable = 0,
-    .k_multiple = 32,
-    .block = 32,
     .data_bits = 8,
     .per_row_bytes = 8,
     .per_row_block_bytes = 4,
@@ -21715,9 +21733,9 @@ static const tw_layout layout_558 = {
 
 static const tw_axes layout_559_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_476, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_458, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_459, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21729,6 +21747,82 @@ static const tw_axes layout_559_axes = {
     NULL,
 };
 static const tw_layout layout_559 = {
+    .id = UINT64_C(0x729a0f5104d2c9ae),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 2,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_BF16,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_559_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_560_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_129, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_478, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_560 = {
+    .id = UINT64_C(0x42524f598a3fa8c0),
+    .text = "rhs i8 n16 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
+    .panel = 16,
+    .panel_scalable = 0,
+    .k_multiple = 32,
+    .block = 32,
+    .data_bits = 8,
+    .per_row_bytes = 8,
+    .per_row_block_bytes = 4,
+    .exact_k = 0,
+    .scales = 1,
+    .block_scales = TW_SCALES_F32,
+    .streaming = 0,
+    .sum_factor = 0,
+    .sum_base = 0,
+    .sum_copies = 0,
+    .scale_copies = 0,
+    .axes = &layout_560_axes,
+    .type = TW_S8,
+    .scales_apart = 0,
+};
+
+static const tw_axes layout_561_axes = {
+    {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
+    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
+    NULL,
+};
+static const tw_layout layout_561 = {
     .id = UINT64_C(0x78cd6b97ae0c916d),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21746,16 +21840,16 @@ static const tw_layout layout_559 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_559_axes,
+    .axes = &layout_561_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_560_axes = {
+static const tw_axes layout_562_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_476, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_480, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21766,7 +21860,7 @@ static const tw_axes layout_560_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_560 = {
+static const tw_layout layout_562 = {
     .id = UINT64_C(0x1710f8823e641cc7),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21784,16 +21878,16 @@ static const tw_layout layout_560 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_560_axes,
+    .axes = &layout_562_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_561_axes = {
+static const tw_axes layout_563_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_133, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_478, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_481, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21804,7 +21898,7 @@ static const tw_axes layout_561_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_561 = {
+static const tw_layout layout_563 = {
     .id = UINT64_C(0x1d193798e3c9f207),
     .text = "rhs i8 n16 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21822,16 +21916,16 @@ static const tw_layout layout_561 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_561_axes,
+    .axes = &layout_563_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_562_axes = {
+static const tw_axes layout_564_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_483, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21842,7 +21936,7 @@ static const tw_axes layout_562_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_562 = {
+static const tw_layout layout_564 = {
     .id = UINT64_C(0x77e287175bb89e5c),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21860,16 +21954,16 @@ static const tw_layout layout_562 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_562_axes,
+    .axes = &layout_564_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_563_axes = {
+static const tw_axes layout_565_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_479, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_480, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_483, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21880,7 +21974,7 @@ static const tw_axes layout_563_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_563 = {
+static const tw_layout layout_565 = {
     .id = UINT64_C(0x8ef0872fa1308704),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21898,16 +21992,16 @@ static const tw_layout layout_563 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_563_axes,
+    .axes = &layout_565_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_564_axes = {
+static const tw_axes layout_566_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_137, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_481, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_484, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21918,7 +22012,7 @@ static const tw_axes layout_564_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_564 = {
+static const tw_layout layout_566 = {
     .id = UINT64_C(0x890bfcf8b200f57a),
     .text = "rhs i8 n16 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21936,16 +22030,16 @@ static const tw_layout layout_564 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_564_axes,
+    .axes = &layout_566_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_565_axes = {
+static const tw_axes layout_567_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_485, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_486, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21956,7 +22050,7 @@ static const tw_axes layout_565_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_565 = {
+static const tw_layout layout_567 = {
     .id = UINT64_C(0xa573693b48ebbbcc),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -21974,16 +22068,16 @@ static const tw_layout layout_565 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_565_axes,
+    .axes = &layout_567_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_566_axes = {
+static const tw_axes layout_568_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_482, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_485, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_483, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_486, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -21994,7 +22088,7 @@ static const tw_axes layout_566_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_566 = {
+static const tw_layout layout_568 = {
     .id = UINT64_C(0x6bdf099fc1ab4914),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22012,16 +22106,16 @@ static const tw_layout layout_566 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_566_axes,
+    .axes = &layout_568_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_567_axes = {
+static const tw_axes layout_569_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_141, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_484, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_487, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-512, 0}, axes_6, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22032,7 +22126,7 @@ static const tw_axes layout_567_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_567 = {
+static const tw_layout layout_569 = {
     .id = UINT64_C(0x313d8fe572946eea),
     .text = "rhs i8 n16 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 16,
@@ -22050,12 +22144,12 @@ static const tw_layout layout_567 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_567_axes,
+    .axes = &layout_569_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_568 = {
+static const tw_layout layout_570 = {
     .id = UINT64_C(0x5689111600d29daf),
     .text = "lhs i16 m2 kr4 even-first k%32 b64 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22078,7 +22172,7 @@ static const tw_layout layout_568 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_569 = {
+static const tw_layout layout_571 = {
     .id = UINT64_C(0xc5fa9f705b1cb968),
     .text = "lhs i16 m2 kr4 even-first k%32 b128 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22101,7 +22195,7 @@ static const tw_layout layout_569 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_570 = {
+static const tw_layout layout_572 = {
     .id = UINT64_C(0x2f0b265fcbdb43a4),
     .text = "lhs i16 m2 kr4 even-first k%32 b256 [data/b|sums:i32*-128/b|scales:f32/b]",
     .panel = 2,
@@ -22124,11 +22218,11 @@ static const tw_layout layout_570 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_571_axes = {
+static const tw_axes layout_573_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_457, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_460, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_458, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_461, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22139,7 +22233,7 @@ static const tw_axes layout_571_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_571 = {
+static const tw_layout layout_573 = {
     .id = UINT64_C(0x3aca28843a2e71f0),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22157,16 +22251,16 @@ static const tw_layout layout_571 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_571_axes,
+    .axes = &layout_573_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_572_axes = {
+static const tw_axes layout_574_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_145, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_485, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_488, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22177,7 +22271,7 @@ static const tw_axes layout_572_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_572 = {
+static const tw_layout layout_574 = {
     .id = UINT64_C(0xb7045fab1d7fccd6),
     .text = "rhs i8 n32 kr4 u k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22195,16 +22289,16 @@ static const tw_layout layout_572 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_572_axes,
+    .axes = &layout_574_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_573_axes = {
+static const tw_axes layout_575_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_490, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22215,7 +22309,7 @@ static const tw_axes layout_573_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_573 = {
+static const tw_layout layout_575 = {
     .id = UINT64_C(0x5717a7191af553b3),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22233,16 +22327,16 @@ static const tw_layout layout_573 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_573_axes,
+    .axes = &layout_575_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_574_axes = {
+static const tw_axes layout_576_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_486, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_487, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_490, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22253,7 +22347,7 @@ static const tw_axes layout_574_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_574 = {
+static const tw_layout layout_576 = {
     .id = UINT64_C(0x05667d24de8b01b5),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22271,16 +22365,16 @@ static const tw_layout layout_574 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_574_axes,
+    .axes = &layout_576_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_575_axes = {
+static const tw_axes layout_577_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_149, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_488, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_491, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22291,7 +22385,7 @@ static const tw_axes layout_575_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_575 = {
+static const tw_layout layout_577 = {
     .id = UINT64_C(0x08c2d6ec20fdad91),
     .text = "rhs i8 n32 kr4 u k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22309,16 +22403,16 @@ static const tw_layout layout_575 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_575_axes,
+    .axes = &layout_577_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_576_axes = {
+static const tw_axes layout_578_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {32768, 0}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_F16, {32768, 0}, axes_493, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22329,7 +22423,7 @@ static const tw_axes layout_576_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_576 = {
+static const tw_layout layout_578 = {
     .id = UINT64_C(0x0d541bfb6c67618e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22347,16 +22441,16 @@ static const tw_layout layout_576 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_576_axes,
+    .axes = &layout_578_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_577_axes = {
+static const tw_axes layout_579_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_489, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {32768, 0}, axes_490, 2, 1, 0, NULL, 0},
+    {TW_BF16, {32768, 0}, axes_493, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22367,7 +22461,7 @@ static const tw_axes layout_577_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_577 = {
+static const tw_layout layout_579 = {
     .id = UINT64_C(0x321508ebf530b63e),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22385,16 +22479,16 @@ static const tw_layout layout_577 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_577_axes,
+    .axes = &layout_579_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_578_axes = {
+static const tw_axes layout_580_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_153, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {32768, 0}, axes_491, 2, 1, 0, NULL, 0},
+    {TW_F32, {32768, 0}, axes_494, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22405,7 +22499,7 @@ static const tw_axes layout_578_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_578 = {
+static const tw_layout layout_580 = {
     .id = UINT64_C(0x61e7453ac021c6b0),
     .text = "rhs i8 n32 kr4 u k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22423,16 +22517,16 @@ static const tw_layout layout_578 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_578_axes,
+    .axes = &layout_580_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_579_axes = {
+static const tw_axes layout_581_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_495, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {65536, 0}, axes_493, 2, 1, 0, NULL, 0},
+    {TW_F16, {65536, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22443,7 +22537,7 @@ static const tw_axes layout_579_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_579 = {
+static const tw_layout layout_581 = {
     .id = UINT64_C(0x0f46641c5847f78a),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22461,16 +22555,16 @@ static const tw_layout layout_579 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_579_axes,
+    .axes = &layout_581_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_580_axes = {
+static const tw_axes layout_582_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_492, 4, 1, 128, NULL, 0},
+    {TW_S8, {0, 0}, axes_495, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {65536, 0}, axes_493, 2, 1, 0, NULL, 0},
+    {TW_BF16, {65536, 0}, axes_496, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22481,7 +22575,7 @@ static const tw_axes layout_580_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_580 = {
+static const tw_layout layout_582 = {
     .id = UINT64_C(0xc31e56eb783518a2),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22499,16 +22593,16 @@ static const tw_layout layout_580 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_580_axes,
+    .axes = &layout_582_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_581_axes = {
+static const tw_axes layout_583_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_157, 4, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {65536, 0}, axes_494, 2, 1, 0, NULL, 0},
+    {TW_F32, {65536, 0}, axes_497, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-1024, 0}, axes_41, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22519,7 +22613,7 @@ static const tw_axes layout_581_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_581 = {
+static const tw_layout layout_583 = {
     .id = UINT64_C(0xb14961a8d21dad24),
     .text = "rhs i8 n32 kr4 u k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 32,
@@ -22537,16 +22631,16 @@ static const tw_layout layout_581 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_581_axes,
+    .axes = &layout_583_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_582_axes = {
+static const tw_axes layout_584_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_459, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_462, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_460, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_463, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22557,7 +22651,7 @@ static const tw_axes layout_582_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_582 = {
+static const tw_layout layout_584 = {
     .id = UINT64_C(0xe45267a5bb7150e8),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22575,16 +22669,16 @@ static const tw_layout layout_582 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_582_axes,
+    .axes = &layout_584_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_583_axes = {
+static const tw_axes layout_585_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_161, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_495, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_498, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22595,7 +22689,7 @@ static const tw_axes layout_583_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_583 = {
+static const tw_layout layout_585 = {
     .id = UINT64_C(0x6b5133323d74241e),
     .text = "rhs i8 n8 kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22613,12 +22707,12 @@ static const tw_layout layout_583 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_583_axes,
+    .axes = &layout_585_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_584 = {
+static const tw_layout layout_586 = {
     .id = UINT64_C(0xd8108d6d6223e93f),
     .text = "lhs i8 m1 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -22641,11 +22735,11 @@ static const tw_layout layout_584 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_585_axes = {
+static const tw_axes layout_587_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_500, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22656,7 +22750,7 @@ static const tw_axes layout_585_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_585 = {
+static const tw_layout layout_587 = {
     .id = UINT64_C(0x144a11e95529d89b),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22674,16 +22768,16 @@ static const tw_layout layout_585 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_585_axes,
+    .axes = &layout_587_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_586_axes = {
+static const tw_axes layout_588_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_496, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_497, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_500, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22694,7 +22788,7 @@ static const tw_axes layout_586_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_586 = {
+static const tw_layout layout_588 = {
     .id = UINT64_C(0x37bca1f5e575924d),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22712,16 +22806,16 @@ static const tw_layout layout_586 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_586_axes,
+    .axes = &layout_588_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_587_axes = {
+static const tw_axes layout_589_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_165, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_498, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_501, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22732,7 +22826,7 @@ static const tw_axes layout_587_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_587 = {
+static const tw_layout layout_589 = {
     .id = UINT64_C(0xe4318add8400d379),
     .text = "rhs i8 n8 kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22750,12 +22844,12 @@ static const tw_layout layout_587 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_587_axes,
+    .axes = &layout_589_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_588 = {
+static const tw_layout layout_590 = {
     .id = UINT64_C(0x0ee74737ce257fce),
     .text = "lhs i8 m1 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -22778,11 +22872,11 @@ static const tw_layout layout_588 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_589_axes = {
+static const tw_axes layout_591_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_503, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22793,7 +22887,7 @@ static const tw_axes layout_589_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_589 = {
+static const tw_layout layout_591 = {
     .id = UINT64_C(0xd3af2a5a978a7e36),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22811,16 +22905,16 @@ static const tw_layout layout_589 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_589_axes,
+    .axes = &layout_591_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_590_axes = {
+static const tw_axes layout_592_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_499, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_500, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_503, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22831,7 +22925,7 @@ static const tw_axes layout_590_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_590 = {
+static const tw_layout layout_592 = {
     .id = UINT64_C(0xbe2fe119a3639c16),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22849,16 +22943,16 @@ static const tw_layout layout_590 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_590_axes,
+    .axes = &layout_592_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_591_axes = {
+static const tw_axes layout_593_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_169, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_501, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_504, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22869,7 +22963,7 @@ static const tw_axes layout_591_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_591 = {
+static const tw_layout layout_593 = {
     .id = UINT64_C(0xf1605d9b32ec1d18),
     .text = "rhs i8 n8 kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22887,12 +22981,12 @@ static const tw_layout layout_591 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_591_axes,
+    .axes = &layout_593_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_592 = {
+static const tw_layout layout_594 = {
     .id = UINT64_C(0x9c962183d42934ce),
     .text = "lhs i8 m1 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -22915,11 +23009,11 @@ static const tw_layout layout_592 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_593_axes = {
+static const tw_axes layout_595_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {16384, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_F16, {16384, 0}, axes_506, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22930,7 +23024,7 @@ static const tw_axes layout_593_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_593 = {
+static const tw_layout layout_595 = {
     .id = UINT64_C(0x7f7dfe9b95a77222),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22948,16 +23042,16 @@ static const tw_layout layout_593 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_593_axes,
+    .axes = &layout_595_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_594_axes = {
+static const tw_axes layout_596_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_502, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {16384, 0}, axes_503, 2, 1, 0, NULL, 0},
+    {TW_BF16, {16384, 0}, axes_506, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -22968,7 +23062,7 @@ static const tw_axes layout_594_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_594 = {
+static const tw_layout layout_596 = {
     .id = UINT64_C(0xbdc4ddef6d1b3cea),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -22986,16 +23080,16 @@ static const tw_layout layout_594 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_594_axes,
+    .axes = &layout_596_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_595_axes = {
+static const tw_axes layout_597_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_173, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {16384, 0}, axes_504, 2, 1, 0, NULL, 0},
+    {TW_F32, {16384, 0}, axes_507, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-256, 0}, axes_4, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23006,7 +23100,7 @@ static const tw_axes layout_595_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_595 = {
+static const tw_layout layout_597 = {
     .id = UINT64_C(0x8b265634022ea8fc),
     .text = "rhs i8 n8 kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 8,
@@ -23024,12 +23118,12 @@ static const tw_layout layout_595 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_595_axes,
+    .axes = &layout_597_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_596 = {
+static const tw_layout layout_598 = {
     .id = UINT64_C(0x267eef486a8e42fe),
     .text = "lhs i8 m4 kr4 k%32 b64 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23052,7 +23146,7 @@ static const tw_layout layout_596 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_597 = {
+static const tw_layout layout_599 = {
     .id = UINT64_C(0x5bca2689ef691645),
     .text = "lhs i8 m4 kr4 k%32 b128 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23075,7 +23169,7 @@ static const tw_layout layout_597 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_598 = {
+static const tw_layout layout_600 = {
     .id = UINT64_C(0x1987ecde4219f905),
     .text = "lhs i8 m4 kr4 k%32 b256 [data/b|scales:f32/b]",
     .panel = 4,
@@ -23098,11 +23192,11 @@ static const tw_layout layout_598 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_599_axes = {
+static const tw_axes layout_601_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_461, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_464, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {1024, 0}, axes_454, 2, 1, 0, NULL, 0},
+    {TW_BF16, {1024, 0}, axes_457, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23113,7 +23207,7 @@ static const tw_axes layout_599_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_599 = {
+static const tw_layout layout_601 = {
     .id = UINT64_C(0xb2775cb9f53569d0),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23131,16 +23225,16 @@ static const tw_layout layout_599 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_599_axes,
+    .axes = &layout_601_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_600_axes = {
+static const tw_axes layout_602_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_315, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {1024, 0}, axes_465, 2, 1, 0, NULL, 0},
+    {TW_F32, {1024, 0}, axes_468, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23151,7 +23245,7 @@ static const tw_axes layout_600_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_600 = {
+static const tw_layout layout_602 = {
     .id = UINT64_C(0xca2067446b13dab6),
     .text = "rhs i8 n4 kr8 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23169,12 +23263,12 @@ static const tw_layout layout_600 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_600_axes,
+    .axes = &layout_602_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_601 = {
+static const tw_layout layout_603 = {
     .id = UINT64_C(0xc6150adb9e530e53),
     .text = "lhs i8 m1 kr8 k%32 b64 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23197,11 +23291,11 @@ static const tw_layout layout_601 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_602_axes = {
+static const tw_axes layout_604_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_508, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_F16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23212,7 +23306,7 @@ static const tw_axes layout_602_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_602 = {
+static const tw_layout layout_604 = {
     .id = UINT64_C(0x8eac9314df5fdc93),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23230,16 +23324,16 @@ static const tw_layout layout_602 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_602_axes,
+    .axes = &layout_604_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_603_axes = {
+static const tw_axes layout_605_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_505, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_508, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {2048, 0}, axes_467, 2, 1, 0, NULL, 0},
+    {TW_BF16, {2048, 0}, axes_470, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23250,7 +23344,7 @@ static const tw_axes layout_603_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_603 = {
+static const tw_layout layout_605 = {
     .id = UINT64_C(0x53c7763d53ca4095),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23268,16 +23362,16 @@ static const tw_layout layout_603 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_603_axes,
+    .axes = &layout_605_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_604_axes = {
+static const tw_axes layout_606_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_317, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {2048, 0}, axes_468, 2, 1, 0, NULL, 0},
+    {TW_F32, {2048, 0}, axes_471, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23288,7 +23382,7 @@ static const tw_axes layout_604_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_604 = {
+static const tw_layout layout_606 = {
     .id = UINT64_C(0x41fb1a87bef5c3f1),
     .text = "rhs i8 n4 kr8 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23306,12 +23400,12 @@ static const tw_layout layout_604 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_604_axes,
+    .axes = &layout_606_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_605 = {
+static const tw_layout layout_607 = {
     .id = UINT64_C(0xbbcbf94ff949357a),
     .text = "lhs i8 m1 kr8 k%32 b128 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23334,11 +23428,11 @@ static const tw_layout layout_605 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_606_axes = {
+static const tw_axes layout_608_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_509, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_F16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23349,7 +23443,7 @@ static const tw_axes layout_606_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_606 = {
+static const tw_layout layout_608 = {
     .id = UINT64_C(0x41b367516849d46e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23367,16 +23461,16 @@ static const tw_layout layout_606 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_606_axes,
+    .axes = &layout_608_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_607_axes = {
+static const tw_axes layout_609_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_506, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_509, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {4096, 0}, axes_470, 2, 1, 0, NULL, 0},
+    {TW_BF16, {4096, 0}, axes_473, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23387,7 +23481,7 @@ static const tw_axes layout_607_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_607 = {
+static const tw_layout layout_609 = {
     .id = UINT64_C(0xd661ab4a9662e09e),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23405,16 +23499,16 @@ static const tw_layout layout_607 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_607_axes,
+    .axes = &layout_609_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_608_axes = {
+static const tw_axes layout_610_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_319, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {4096, 0}, axes_471, 2, 1, 0, NULL, 0},
+    {TW_F32, {4096, 0}, axes_474, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23425,7 +23519,7 @@ static const tw_axes layout_608_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_608 = {
+static const tw_layout layout_610 = {
     .id = UINT64_C(0x099bdcc355fa7d90),
     .text = "rhs i8 n4 kr8 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23443,12 +23537,12 @@ static const tw_layout layout_608 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_608_axes,
+    .axes = &layout_610_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_609 = {
+static const tw_layout layout_611 = {
     .id = UINT64_C(0x038ad7586101d45a),
     .text = "lhs i8 m1 kr8 k%32 b256 [data/b|scales:f32/b]",
     .panel = 1,
@@ -23471,11 +23565,11 @@ static const tw_layout layout_609 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_610_axes = {
+static const tw_axes layout_612_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_507, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_F16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23486,7 +23580,7 @@ static const tw_axes layout_610_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_610 = {
+static const tw_layout layout_612 = {
     .id = UINT64_C(0x7a262b4ffe579eea),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23504,16 +23598,16 @@ static const tw_layout layout_610 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_610_axes,
+    .axes = &layout_612_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_611_axes = {
+static const tw_axes layout_613_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
-    {TW_S8, {0, 0}, axes_507, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {8192, 0}, axes_473, 2, 1, 0, NULL, 0},
+    {TW_BF16, {8192, 0}, axes_476, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23524,7 +23618,7 @@ static const tw_axes layout_611_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_611 = {
+static const tw_layout layout_613 = {
     .id = UINT64_C(0x1f5541c2ef913502),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23542,16 +23636,16 @@ static const tw_layout layout_611 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_611_axes,
+    .axes = &layout_613_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_612_axes = {
+static const tw_axes layout_614_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_321, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {8192, 0}, axes_474, 2, 1, 0, NULL, 0},
+    {TW_F32, {8192, 0}, axes_477, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {-128, 0}, axes_8, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23562,7 +23656,7 @@ static const tw_axes layout_612_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_612 = {
+static const tw_layout layout_614 = {
     .id = UINT64_C(0x56b854d78e984a04),
     .text = "rhs i8 n4 kr8 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 4,
@@ -23580,12 +23674,12 @@ static const tw_layout layout_612 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_612_axes,
+    .axes = &layout_614_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_613 = {
+static const tw_layout layout_615 = {
     .id = UINT64_C(0x834265da7cd6f664),
     .text = "lhs i8 m8 kr8 k%32 b64 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -23608,7 +23702,7 @@ static const tw_layout layout_613 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_614 = {
+static const tw_layout layout_616 = {
     .id = UINT64_C(0x7dec213defa46a8f),
     .text = "lhs i8 m8 kr8 k%32 b128 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -23631,7 +23725,7 @@ static const tw_layout layout_614 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_615 = {
+static const tw_layout layout_617 = {
     .id = UINT64_C(0x2c373607948570cf),
     .text = "lhs i8 m8 kr8 k%32 b256 [data/b|scales:f32x2/b]",
     .panel = 8,
@@ -23654,11 +23748,11 @@ static const tw_layout layout_615 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_616_axes = {
+static const tw_axes layout_618_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_462, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_465, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 2048}, axes_463, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 2048}, axes_466, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23669,7 +23763,7 @@ static const tw_axes layout_616_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_616 = {
+static const tw_layout layout_618 = {
     .id = UINT64_C(0x583647a021329175),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23687,16 +23781,16 @@ static const tw_layout layout_616 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_616_axes,
+    .axes = &layout_618_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_617_axes = {
+static const tw_axes layout_619_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_508, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_511, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 2048}, axes_509, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 2048}, axes_512, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23707,7 +23801,7 @@ static const tw_axes layout_617_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_617 = {
+static const tw_layout layout_619 = {
     .id = UINT64_C(0x804843ca45881651),
     .text = "rhs i8 n8svl kr4 k%32 b32 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23725,16 +23819,16 @@ static const tw_layout layout_617 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_617_axes,
+    .axes = &layout_619_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_618_axes = {
+static const tw_axes layout_620_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 4096}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 4096}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23745,7 +23839,7 @@ static const tw_axes layout_618_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_618 = {
+static const tw_layout layout_620 = {
     .id = UINT64_C(0x944e38c017a5908c),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23763,16 +23857,16 @@ static const tw_layout layout_618 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_618_axes,
+    .axes = &layout_620_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_619_axes = {
+static const tw_axes layout_621_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_510, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_513, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 4096}, axes_511, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 4096}, axes_514, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23783,7 +23877,7 @@ static const tw_axes layout_619_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_619 = {
+static const tw_layout layout_621 = {
     .id = UINT64_C(0x7a262462bdd442d4),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23801,16 +23895,16 @@ static const tw_layout layout_619 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_619_axes,
+    .axes = &layout_621_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_620_axes = {
+static const tw_axes layout_622_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_512, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_515, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 4096}, axes_513, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 4096}, axes_516, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23821,7 +23915,7 @@ static const tw_axes layout_620_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_620 = {
+static const tw_layout layout_622 = {
     .id = UINT64_C(0x30587b3a08b341aa),
     .text = "rhs i8 n8svl kr4 k%32 b64 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23839,16 +23933,16 @@ static const tw_layout layout_620 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_620_axes,
+    .axes = &layout_622_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_621_axes = {
+static const tw_axes layout_623_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_514, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 8192}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 8192}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23859,7 +23953,7 @@ static const tw_axes layout_621_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_621 = {
+static const tw_layout layout_623 = {
     .id = UINT64_C(0x2a8f6f393cf9192b),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23877,16 +23971,16 @@ static const tw_layout layout_621 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_621_axes,
+    .axes = &layout_623_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_622_axes = {
+static const tw_axes layout_624_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_514, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_517, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 8192}, axes_515, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 8192}, axes_518, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23897,7 +23991,7 @@ static const tw_axes layout_622_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_622 = {
+static const tw_layout layout_624 = {
     .id = UINT64_C(0x4da722a6ffde19bd),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23915,16 +24009,16 @@ static const tw_layout layout_622 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_622_axes,
+    .axes = &layout_624_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_623_axes = {
+static const tw_axes layout_625_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_516, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_519, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 8192}, axes_517, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 8192}, axes_520, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23935,7 +24029,7 @@ static const tw_axes layout_623_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_623 = {
+static const tw_layout layout_625 = {
     .id = UINT64_C(0xcca495b061166e49),
     .text = "rhs i8 n8svl kr4 k%32 b128 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23953,16 +24047,16 @@ static const tw_layout layout_623 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_623_axes,
+    .axes = &layout_625_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_624_axes = {
+static const tw_axes layout_626_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_518, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_521, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F16, {0, 16384}, axes_519, 2, 1, 0, NULL, 0},
+    {TW_F16, {0, 16384}, axes_522, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -23973,7 +24067,7 @@ static const tw_axes layout_624_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_624 = {
+static const tw_layout layout_626 = {
     .id = UINT64_C(0xb6e48f8a639d72db),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -23991,16 +24085,16 @@ static const tw_layout layout_624 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_624_axes,
+    .axes = &layout_626_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_625_axes = {
+static const tw_axes layout_627_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_518, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_521, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_BF16, {0, 16384}, axes_519, 2, 1, 0, NULL, 0},
+    {TW_BF16, {0, 16384}, axes_522, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24011,7 +24105,7 @@ static const tw_axes layout_625_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_625 = {
+static const tw_layout layout_627 = {
     .id = UINT64_C(0x9fe5eaf0ddf5918d),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:bf16/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24029,16 +24123,16 @@ static const tw_layout layout_625 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_625_axes,
+    .axes = &layout_627_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_626_axes = {
+static const tw_axes layout_628_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
-    {TW_S8, {0, 0}, axes_520, 4, 1, 0, NULL, 0},
+    {TW_S8, {0, 0}, axes_523, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
-    {TW_F32, {0, 16384}, axes_521, 2, 1, 0, NULL, 0},
+    {TW_F32, {0, 16384}, axes_524, 2, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     {TW_F32, {0, -256}, axes_32, 1, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24049,7 +24143,7 @@ static const tw_axes layout_626_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_626 = {
+static const tw_layout layout_628 = {
     .id = UINT64_C(0x1c6fb88c90d2f8b9),
     .text = "rhs i8 n8svl kr4 k%32 b256 [data/b|scales:f32/b|sums:f32*1|bias:f32]",
     .panel = 0,
@@ -24067,12 +24161,12 @@ static const tw_layout layout_626 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_626_axes,
+    .axes = &layout_628_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_627 = {
+static const tw_layout layout_629 = {
     .id = UINT64_C(0xcb5714f8ab40c1d0),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-2]",
     .panel = 1,
@@ -24095,7 +24189,7 @@ static const tw_layout layout_627 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_628_axes = {
+static const tw_axes layout_630_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_185, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24110,7 +24204,7 @@ static const tw_axes layout_628_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_628 = {
+static const tw_layout layout_630 = {
     .id = UINT64_C(0x987d7310c4632432),
     .text = "rhs i2 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -24128,12 +24222,12 @@ static const tw_layout layout_628 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_628_axes,
+    .axes = &layout_630_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_629_axes = {
+static const tw_axes layout_631_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_186, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24148,7 +24242,7 @@ static const tw_axes layout_629_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_629 = {
+static const tw_layout layout_631 = {
     .id = UINT64_C(0x22b841b4119d9893),
     .text = "rhs i2 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -24166,12 +24260,12 @@ static const tw_layout layout_629 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_629_axes,
+    .axes = &layout_631_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_630 = {
+static const tw_layout layout_632 = {
     .id = UINT64_C(0xa3378727ab422cbb),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-2]",
     .panel = 4,
@@ -24194,7 +24288,7 @@ static const tw_layout layout_630 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_631_axes = {
+static const tw_axes layout_633_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_187, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24209,7 +24303,7 @@ static const tw_axes layout_631_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_631 = {
+static const tw_layout layout_633 = {
     .id = UINT64_C(0x6614bb6bb03d0d09),
     .text = "rhs i2 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -24227,12 +24321,12 @@ static const tw_layout layout_631 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_631_axes,
+    .axes = &layout_633_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_632 = {
+static const tw_layout layout_634 = {
     .id = UINT64_C(0xc2bcbff606a07397),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-2]",
     .panel = 8,
@@ -24255,7 +24349,7 @@ static const tw_layout layout_632 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_633_axes = {
+static const tw_axes layout_635_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_188, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24270,7 +24364,7 @@ static const tw_axes layout_633_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_633 = {
+static const tw_layout layout_635 = {
     .id = UINT64_C(0xd8e623a3e128640e),
     .text = "rhs i2 n8 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24288,12 +24382,12 @@ static const tw_layout layout_633 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_633_axes,
+    .axes = &layout_635_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_634 = {
+static const tw_layout layout_636 = {
     .id = UINT64_C(0xdb7bb891667fb227),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*-1]",
     .panel = 1,
@@ -24316,7 +24410,7 @@ static const tw_layout layout_634 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_635_axes = {
+static const tw_axes layout_637_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S2, {0, 0}, axes_189, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24331,7 +24425,7 @@ static const tw_axes layout_635_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_635 = {
+static const tw_layout layout_637 = {
     .id = UINT64_C(0x593c9a19c7c5c72a),
     .text = "rhs i2 n8 kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24349,12 +24443,12 @@ static const tw_layout layout_635 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_635_axes,
+    .axes = &layout_637_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_636 = {
+static const tw_layout layout_638 = {
     .id = UINT64_C(0xfc6c083134c94d19),
     .text = "lhs i8 m4 kr8 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -24377,7 +24471,7 @@ static const tw_layout layout_636 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_637 = {
+static const tw_layout layout_639 = {
     .id = UINT64_C(0x02a2a8d84734382d),
     .text = "lhs i8 m8 kr8 k%32 [data|sums:i32*1]",
     .panel = 8,
@@ -24400,7 +24494,7 @@ static const tw_layout layout_637 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_638_axes = {
+static const tw_axes layout_640_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S2, {0, 0}, axes_190, 4, 1, 2, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24415,7 +24509,7 @@ static const tw_axes layout_638_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_638 = {
+static const tw_layout layout_640 = {
     .id = UINT64_C(0xa7a8fb9ce3e3dccc),
     .text = "rhs i2 n8vl kr8 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24433,12 +24527,12 @@ static const tw_layout layout_638 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_638_axes,
+    .axes = &layout_640_axes,
     .type = TW_S2,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_639 = {
+static const tw_layout layout_641 = {
     .id = UINT64_C(0xcb3518f8ab23e236),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-8]",
     .panel = 1,
@@ -24461,7 +24555,7 @@ static const tw_layout layout_639 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_640_axes = {
+static const tw_axes layout_642_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_177, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24476,7 +24570,7 @@ static const tw_axes layout_640_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_640 = {
+static const tw_layout layout_642 = {
     .id = UINT64_C(0x20498ba67e7499f8),
     .text = "rhs i4 n4 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -24494,12 +24588,12 @@ static const tw_layout layout_640 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_640_axes,
+    .axes = &layout_642_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_641_axes = {
+static const tw_axes layout_643_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_178, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24514,7 +24608,7 @@ static const tw_axes layout_641_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_641 = {
+static const tw_layout layout_643 = {
     .id = UINT64_C(0x90995bb4faf80a49),
     .text = "rhs i4 n16 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -24532,12 +24626,12 @@ static const tw_layout layout_641 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_641_axes,
+    .axes = &layout_643_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_642 = {
+static const tw_layout layout_644 = {
     .id = UINT64_C(0xa3228b27ab2fd77d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-8]",
     .panel = 4,
@@ -24560,7 +24654,7 @@ static const tw_layout layout_642 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_643_axes = {
+static const tw_axes layout_645_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S4, {0, 0}, axes_179, 4, 1, 8, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24575,7 +24669,7 @@ static const tw_axes layout_643_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_643 = {
+static const tw_layout layout_645 = {
     .id = UINT64_C(0xb6d29d7415d8641b),
     .text = "rhs i4 n32 kr4 pair=depth uu k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -24593,12 +24687,12 @@ static const tw_layout layout_643 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_643_axes,
+    .axes = &layout_645_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_644 = {
+static const tw_layout layout_646 = {
     .id = UINT64_C(0xc2dec3f606bd60c9),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-8]",
     .panel = 8,
@@ -24621,7 +24715,7 @@ static const tw_layout layout_644 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_645 = {
+static const tw_layout layout_647 = {
     .id = UINT64_C(0xe525928e667ab70c),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -24644,7 +24738,7 @@ static const tw_layout layout_645 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_646_axes = {
+static const tw_axes layout_648_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_180, 4, 1, 0, axes_97, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24659,7 +24753,7 @@ static const tw_axes layout_646_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_646 = {
+static const tw_layout layout_648 = {
     .id = UINT64_C(0x56250a376f33e8dd),
     .text = "rhs i4 n8 kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24677,12 +24771,12 @@ static const tw_layout layout_646 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_646_axes,
+    .axes = &layout_648_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_647 = {
+static const tw_layout layout_649 = {
     .id = UINT64_C(0x4cbb0f749da8a72d),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*1]",
     .panel = 4,
@@ -24705,7 +24799,7 @@ static const tw_layout layout_647 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_648 = {
+static const tw_layout layout_650 = {
     .id = UINT64_C(0xb9bc3f436ca75578),
     .text = "lhs i8 m1 kr8 k%32 [data|sums:i32*1]",
     .panel = 1,
@@ -24728,7 +24822,7 @@ static const tw_layout layout_648 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_649_axes = {
+static const tw_axes layout_651_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S4, {4, 0}, axes_286, 5, 1, 0, axes_240, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24743,7 +24837,7 @@ static const tw_axes layout_649_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_649 = {
+static const tw_layout layout_651 = {
     .id = UINT64_C(0x4e302482d2a945e1),
     .text = "rhs i4 n8 kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -24761,12 +24855,12 @@ static const tw_layout layout_649 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_649_axes,
+    .axes = &layout_651_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_650_axes = {
+static const tw_axes layout_652_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_291, 5, 1, 0, axes_285, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24781,7 +24875,7 @@ static const tw_axes layout_650_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_650 = {
+static const tw_layout layout_652 = {
     .id = UINT64_C(0xaaefd40b2a774913),
     .text = "rhs i4 n8vl kr8 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24799,12 +24893,12 @@ static const tw_layout layout_650 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_650_axes,
+    .axes = &layout_652_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_651 = {
+static const tw_layout layout_653 = {
     .id = UINT64_C(0x7fa7496a4e958e2c),
     .text = "lhs i8 m8svl kr4 k%32 [data|sums:i32*1]",
     .panel = 0,
@@ -24827,7 +24921,7 @@ static const tw_layout layout_651 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_652_axes = {
+static const tw_axes layout_654_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {4, 0}, axes_292, 4, 1, 0, axes_293, 1},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24842,7 +24936,7 @@ static const tw_axes layout_652_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_652 = {
+static const tw_layout layout_654 = {
     .id = UINT64_C(0xd801e6b454384d9e),
     .text = "rhs i4 n8svl kr4 pair=column us k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24860,12 +24954,12 @@ static const tw_layout layout_652 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_652_axes,
+    .axes = &layout_654_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_653 = {
+static const tw_layout layout_655 = {
     .id = UINT64_C(0xdd25f7e632140e47),
     .text = "lhs i8 m8svl kr4 k%32 [data]",
     .panel = 0,
@@ -24888,7 +24982,7 @@ static const tw_layout layout_653 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_654_axes = {
+static const tw_axes layout_656_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S4, {0, 0}, axes_294, 4, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24903,7 +24997,7 @@ static const tw_axes layout_654_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_654 = {
+static const tw_layout layout_656 = {
     .id = UINT64_C(0xbdac420e88059d85),
     .text = "rhs i4 n8svl kr4 pair=next ss k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -24921,12 +25015,12 @@ static const tw_layout layout_654 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_654_axes,
+    .axes = &layout_656_axes,
     .type = TW_S4,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_655 = {
+static const tw_layout layout_657 = {
     .id = UINT64_C(0x152e9fe63452aaa7),
     .text = "lhs i8 m1 kr4 k%32 [data]",
     .panel = 1,
@@ -24949,7 +25043,7 @@ static const tw_layout layout_655 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_656 = {
+static const tw_layout layout_658 = {
     .id = UINT64_C(0x7d15b8156a163719),
     .text = "lhs i8 m1 kr4 k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -24972,7 +25066,7 @@ static const tw_layout layout_656 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_657_axes = {
+static const tw_axes layout_659_axes = {
     {TW_DIM_N, {0, 0}, {4, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_181, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -24987,7 +25081,7 @@ static const tw_axes layout_657_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_657 = {
+static const tw_layout layout_659 = {
     .id = UINT64_C(0x15d4e03a57900a89),
     .text = "rhs i8 n4 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 4,
@@ -25005,12 +25099,12 @@ static const tw_layout layout_657 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_657_axes,
+    .axes = &layout_659_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_658 = {
+static const tw_layout layout_660 = {
     .id = UINT64_C(0x41e8d569ff87b1a3),
     .text = "lhs i16 m1 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 1,
@@ -25033,7 +25127,7 @@ static const tw_layout layout_658 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_659_axes = {
+static const tw_axes layout_661_axes = {
     {TW_DIM_N, {0, 0}, {16, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_182, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25048,7 +25142,7 @@ static const tw_axes layout_659_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_659 = {
+static const tw_layout layout_661 = {
     .id = UINT64_C(0x850adffd7d897e1c),
     .text = "rhs i8 n16 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 16,
@@ -25066,12 +25160,12 @@ static const tw_layout layout_659 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_659_axes,
+    .axes = &layout_661_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_660 = {
+static const tw_layout layout_662 = {
     .id = UINT64_C(0xf109ddddb17d8a52),
     .text = "lhs i16 m4 kr4 even-first k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -25094,7 +25188,7 @@ static const tw_layout layout_660 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_661 = {
+static const tw_layout layout_663 = {
     .id = UINT64_C(0xeebfd0d22eb9dea6),
     .text = "lhs i8 m4 kr4 k%32 [data|sums:i32*-128]",
     .panel = 4,
@@ -25117,7 +25211,7 @@ static const tw_layout layout_661 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_662_axes = {
+static const tw_axes layout_664_axes = {
     {TW_DIM_N, {0, 0}, {32, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_183, 3, 1, 128, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25132,7 +25226,7 @@ static const tw_axes layout_662_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_662 = {
+static const tw_layout layout_664 = {
     .id = UINT64_C(0x32aa9c8f40f22a42),
     .text = "rhs i8 n32 kr4 u k%32 [data|bias:i32|scales:f32]",
     .panel = 32,
@@ -25150,12 +25244,12 @@ static const tw_layout layout_662 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_662_axes,
+    .axes = &layout_664_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_663 = {
+static const tw_layout layout_665 = {
     .id = UINT64_C(0x021c13a243f0ad92),
     .text = "lhs i8 m8 kr4 k%32 [data|sums:i32*-128]",
     .panel = 8,
@@ -25178,7 +25272,7 @@ static const tw_layout layout_663 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_664_axes = {
+static const tw_axes layout_666_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_184, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25193,7 +25287,7 @@ static const tw_axes layout_664_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_664 = {
+static const tw_layout layout_666 = {
     .id = UINT64_C(0x3420d15bc5e9ebaa),
     .text = "rhs i8 n8 kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25211,12 +25305,12 @@ static const tw_layout layout_664 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_664_axes,
+    .axes = &layout_666_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_665 = {
+static const tw_layout layout_667 = {
     .id = UINT64_C(0x74feaabb99ef5e44),
     .text = "lhs i8 m4 kr4 k%32 [data]",
     .panel = 4,
@@ -25239,7 +25333,7 @@ static const tw_layout layout_665 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_666 = {
+static const tw_layout layout_668 = {
     .id = UINT64_C(0xe4a2ee1c31c0b473),
     .text = "lhs i8 m1 kr8 k%32 [data]",
     .panel = 1,
@@ -25262,7 +25356,7 @@ static const tw_layout layout_666 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_667_axes = {
+static const tw_axes layout_669_axes = {
     {TW_DIM_N, {0, 0}, {8, 0}, {0, 0}},
     {TW_S8, {0, 0}, axes_297, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25277,7 +25371,7 @@ static const tw_axes layout_667_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_667 = {
+static const tw_layout layout_669 = {
     .id = UINT64_C(0xddebc340bff1a6e6),
     .text = "rhs i8 n8 kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 8,
@@ -25295,12 +25389,12 @@ static const tw_layout layout_667 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_667_axes,
+    .axes = &layout_669_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_668 = {
+static const tw_layout layout_670 = {
     .id = UINT64_C(0xa38ffe00b2a1aba0),
     .text = "lhs i8 m4 kr8 k%32 [data]",
     .panel = 4,
@@ -25323,7 +25417,7 @@ static const tw_layout layout_668 = {
     .scales_apart = 0,
 };
 
-static const tw_layout layout_669 = {
+static const tw_layout layout_671 = {
     .id = UINT64_C(0x59332350e395b144),
     .text = "lhs i8 m8 kr8 k%32 [data]",
     .panel = 8,
@@ -25346,7 +25440,7 @@ static const tw_layout layout_669 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_670_axes = {
+static const tw_axes layout_672_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_299, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25361,7 +25455,7 @@ static const tw_axes layout_670_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_670 = {
+static const tw_layout layout_672 = {
     .id = UINT64_C(0x11026ef3c93916c8),
     .text = "rhs i8 n8vl kr8 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25379,12 +25473,12 @@ static const tw_layout layout_670 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_670_axes,
+    .axes = &layout_672_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_axes layout_671_axes = {
+static const tw_axes layout_673_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 0}, axes_300, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25399,7 +25493,7 @@ static const tw_axes layout_671_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_671 = {
+static const tw_layout layout_673 = {
     .id = UINT64_C(0x26f6927db56f6d43),
     .text = "rhs i8 n8svl kr4 k%32 [data|bias:i32|scales:f32]",
     .panel = 0,
@@ -25417,12 +25511,12 @@ static const tw_layout layout_671 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_671_axes,
+    .axes = &layout_673_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
 
-static const tw_layout layout_672 = {
+static const tw_layout layout_674 = {
     .id = UINT64_C(0x99286aea79516f60),
     .text = "lhs i8 m8svl kr4 k%4 [data]",
     .panel = 0,
@@ -25445,7 +25539,7 @@ static const tw_layout layout_672 = {
     .scales_apart = 0,
 };
 
-static const tw_axes layout_673_axes = {
+static const tw_axes layout_675_axes = {
     {TW_DIM_N, {0, 0}, {0, 8}, {0, 0}},
     {TW_S8, {0, 256}, axes_300, 3, 1, 0, NULL, 0},
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
@@ -25460,7 +25554,7 @@ static const tw_axes layout_673_axes = {
     {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0},
     NULL,
 };
-static const tw_layout layout_673 = {
+static const tw_layout layout_675 = {
     .id = UINT64_C(0x343c081b2f6346bc),
     .text = "rhs i8 n8svl kr4 k%4 [bias:i32|data|scales:f32]",
     .panel = 0,
@@ -25478,7 +25572,7 @@ static const tw_layout layout_673 = {
     .sum_base = 0,
     .sum_copies = 0,
     .scale_copies = 0,
-    .axes = &layout_673_axes,
+    .axes = &layout_675_axes,
     .type = TW_S8,
     .scales_apart = 0,
 };
@@ -30541,7 +30635,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:131:5",
         .run = BUILT_2(tw_matmul_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 1,
@@ -30568,7 +30662,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:139:5",
         .run = BUILT_2(tw_matmul_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 6,
@@ -31135,7 +31229,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:189:5",
         .run = BUILT_2(tw_matmul_clamp_f16_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 1,
@@ -31162,7 +31256,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:191:5",
         .run = BUILT_2(tw_matmul_clamp_f16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 6,
@@ -31513,7 +31607,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:189:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 1,
@@ -31540,7 +31634,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:191:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 6,
@@ -31918,7 +32012,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:213:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_f32_f32p16vlx1_1x16vl_sve2_u8_a2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 1,
@@ -31945,7 +32039,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:215:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 6,
@@ -32188,7 +32282,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:215:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 6,
@@ -32404,7 +32498,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "fma",
         .spec = "specs/matmul_clamp_f32_f32_f32p.yaml:215:5",
         .run = BUILT_2(tw_matmul_acc_clamp_bf16_f32_f32p16vlx1_6x16vl_sve2_u8_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_0,
         .rhs = &layout_56,
         .tile_m = 6,
@@ -38047,7 +38141,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_172,
         .rhs = &layout_176,
         .tile_m = 1,
@@ -38074,7 +38168,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_176,
         .tile_m = 8,
@@ -38452,7 +38546,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_172,
         .rhs = &layout_176,
         .tile_m = 1,
@@ -38479,7 +38573,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_176,
         .tile_m = 8,
@@ -38857,7 +38951,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_172,
         .rhs = &layout_176,
         .tile_m = 1,
@@ -38884,7 +38978,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi2cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_176,
         .tile_m = 8,
@@ -43312,7 +43406,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:281:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_300,
         .rhs = &layout_301,
         .tile_m = 1,
@@ -43339,7 +43433,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:283:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_302,
         .rhs = &layout_301,
         .tile_m = 4,
@@ -43366,7 +43460,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:281:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_300,
         .rhs = &layout_301,
         .tile_m = 1,
@@ -43393,7 +43487,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:283:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_302,
         .rhs = &layout_301,
         .tile_m = 4,
@@ -44014,7 +44108,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:281:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_300,
         .rhs = &layout_301,
         .tile_m = 1,
@@ -44041,7 +44135,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml:283:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_302,
         .rhs = &layout_301,
         .tile_m = 4,
@@ -46012,7 +46106,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:270:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_311,
         .rhs = &layout_317,
         .tile_m = 1,
@@ -46039,7 +46133,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi4cxp8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_174,
         .rhs = &layout_317,
         .tile_m = 4,
@@ -46066,7 +46160,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:284:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_317,
         .tile_m = 8,
@@ -46849,7 +46943,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:342:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_311,
         .rhs = &layout_317,
         .tile_m = 1,
@@ -46876,7 +46970,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:344:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_317,
         .tile_m = 8,
@@ -47524,7 +47618,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:342:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_311,
         .rhs = &layout_317,
         .tile_m = 1,
@@ -47551,7 +47645,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:344:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_317,
         .tile_m = 8,
@@ -47767,7 +47861,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi4cxp.yaml:370:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_175,
         .rhs = &layout_317,
         .tile_m = 8,
@@ -48793,7 +48887,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:148:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_331,
         .rhs = &layout_337,
         .tile_m = 1,
@@ -48820,7 +48914,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:154:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_333,
         .rhs = &layout_337,
         .tile_m = 4,
@@ -48847,7 +48941,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:160:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_334,
         .rhs = &layout_337,
         .tile_m = 8,
@@ -49549,7 +49643,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:204:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_331,
         .rhs = &layout_337,
         .tile_m = 1,
@@ -49576,7 +49670,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:206:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_334,
         .rhs = &layout_337,
         .tile_m = 8,
@@ -50089,7 +50183,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:204:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_331,
         .rhs = &layout_337,
         .tile_m = 1,
@@ -50116,7 +50210,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:206:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_334,
         .rhs = &layout_337,
         .tile_m = 8,
@@ -50332,7 +50426,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qai8dxp_qsi8cxp.yaml:231:5",
         .run = BUILT_2(tw_matmul_acc_clamp_f32_qai8dxp8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_334,
         .rhs = &layout_337,
         .tile_m = 8,
@@ -53302,7 +53396,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:60:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qai4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_379,
         .rhs = &layout_380,
         .tile_m = 1,
@@ -53329,7 +53423,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:62:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qai4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_381,
         .rhs = &layout_380,
         .tile_m = 4,
@@ -53734,7 +53828,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:60:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qai4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_379,
         .rhs = &layout_380,
         .tile_m = 1,
@@ -53761,7 +53855,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:62:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qai4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_381,
         .rhs = &layout_380,
         .tile_m = 4,
@@ -54409,7 +54503,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:60:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qai4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_379,
         .rhs = &layout_380,
         .tile_m = 1,
@@ -54436,7 +54530,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml:62:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qai4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_381,
         .rhs = &layout_380,
         .tile_m = 4,
@@ -57379,7 +57473,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:52:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qai8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_419,
         .rhs = &layout_439,
         .tile_m = 1,
@@ -57406,7 +57500,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:54:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qai8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_440,
         .rhs = &layout_439,
         .tile_m = 4,
@@ -57433,7 +57527,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:52:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qai8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_419,
         .rhs = &layout_439,
         .tile_m = 1,
@@ -57460,7 +57554,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:54:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qai8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_440,
         .rhs = &layout_439,
         .tile_m = 4,
@@ -57730,7 +57824,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:52:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qai8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_419,
         .rhs = &layout_439,
         .tile_m = 1,
@@ -57757,7 +57851,7 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml:54:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qai8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_440,
         .rhs = &layout_439,
         .tile_m = 4,
@@ -64446,14 +64540,149 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p16svlx4_1x16svl_sme2_dot_kleidiai_blocks_u32_asm",
     },
     {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm),
+        .features = TW_FEATURE_SVE,
+        .lhs = &layout_500,
+        .rhs = &layout_520,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 11,
+        .macs_per_cycle = 11.9,
+        .content_hash = UINT64_C(0x8059f8add71cbd06),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x4_qsi4c32p4vlx4_1x8vl_sve_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm),
+        .features = TW_FEATURE_SVE,
+        .lhs = &layout_502,
+        .rhs = &layout_521,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 10.0,
+        .content_hash = UINT64_C(0x6e5f6fa32e3c64f4),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p4vlx8_1x8vl_sve_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:269:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .lhs = &layout_507,
+        .rhs = &layout_521,
+        .tile_m = 16,
+        .tile_n = 0,
+        .tile_n_scalable = 4,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 31,
+        .macs_per_cycle = 25.4,
+        .content_hash = UINT64_C(0xd4c248a231a4c5d7),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_16x4vl_sve_i8mm_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve_i8mm",
+        .printer = "assembly",
+        .technique = "mmla",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .lhs = &layout_507,
+        .rhs = &layout_521,
+        .tile_m = 4,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 23,
+        .macs_per_cycle = 22.3,
+        .content_hash = UINT64_C(0x8e27246a8f2bba88),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_4x8vl_sve_i8mm_kleidiai_asm",
+    },
+    {
+        .name = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm",
+        .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
+        .isa = "sve_i8mm",
+        .printer = "assembly",
+        .technique = "dot",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
+        .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .lhs = &layout_507,
+        .rhs = &layout_521,
+        .tile_m = 1,
+        .tile_n = 0,
+        .tile_n_scalable = 8,
+        .unroll_k = 32,
+        .accumulators = 1,
+        .vector_registers = 16,
+        .macs_per_cycle = 10.0,
+        .content_hash = UINT64_C(0xd6e00159ea79724b),
+        .spills = "none",
+        .core = "generic",
+        .in_order = 0,
+        .tile_m_scalable = 0,
+        .dst = TW_F32,
+        .accumulate = 0,
+        .symbol = "tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai_asm",
+    },
+    {
         .name = "tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm",
         .family = "matmul_clamp_f32_qsi8d32p_qsi4c32p",
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_379,
         .rhs = &layout_301,
         .tile_m = 1,
@@ -64478,9 +64707,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_381,
         .rhs = &layout_301,
         .tile_m = 4,
@@ -64505,9 +64734,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_379,
         .rhs = &layout_301,
         .tile_m = 1,
@@ -64532,9 +64761,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_381,
         .rhs = &layout_301,
         .tile_m = 4,
@@ -64559,7 +64788,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "scalar",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_342,
@@ -64586,7 +64815,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_342,
@@ -64613,7 +64842,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_346,
@@ -64640,7 +64869,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
@@ -64667,7 +64896,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:291:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_347,
@@ -64694,7 +64923,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:281:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:293:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_351,
@@ -64721,7 +64950,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:295:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_352,
@@ -64748,7 +64977,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:297:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_359,
@@ -64775,7 +65004,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:299:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_375,
@@ -64802,7 +65031,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sme2",
         .printer = "assembly",
         .technique = "outer",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:301:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
@@ -64829,9 +65058,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:265:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi4c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_379,
         .rhs = &layout_301,
         .tile_m = 1,
@@ -64856,9 +65085,9 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sve2",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:267:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi4c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_381,
         .rhs = &layout_301,
         .tile_m = 4,
@@ -64883,7 +65112,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "scalar",
         .printer = "intrinsics",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:271:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_342,
@@ -64910,7 +65139,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:273:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_342,
@@ -64937,7 +65166,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx2",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:275:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi4c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_346,
@@ -64964,7 +65193,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:277:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_342,
@@ -64991,7 +65220,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "avx512_vnni",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:279:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:291:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_347,
@@ -65018,7 +65247,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:281:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:293:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi4c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_351,
@@ -65045,7 +65274,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_dotprod",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:283:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:295:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi4c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_352,
@@ -65072,7 +65301,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "dot",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:285:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:297:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi4c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_359,
@@ -65099,7 +65328,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "neon_i8mm",
         .printer = "assembly",
         .technique = "mmla",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:287:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:299:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi4c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_375,
@@ -65126,7 +65355,7 @@ const tw_kernel tw_generated_kernels[] = {
         .isa = "sme2",
         .printer = "assembly",
         .technique = "outer",
-        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:289:5",
+        .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml:301:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi4c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
@@ -65157,7 +65386,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_468,
-        .rhs = &layout_520,
+        .rhs = &layout_522,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65184,7 +65413,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_468,
-        .rhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65211,7 +65440,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi5c32p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_471,
-        .rhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65238,7 +65467,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_468,
-        .rhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65265,7 +65494,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_472,
-        .rhs = &layout_521,
+        .rhs = &layout_523,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65292,7 +65521,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_468,
-        .rhs = &layout_522,
+        .rhs = &layout_524,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65319,7 +65548,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_472,
-        .rhs = &layout_522,
+        .rhs = &layout_524,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65346,7 +65575,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi5c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_468,
-        .rhs = &layout_523,
+        .rhs = &layout_525,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65373,7 +65602,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi5c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_472,
-        .rhs = &layout_523,
+        .rhs = &layout_525,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65399,8 +65628,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi5c32p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_524,
-        .rhs = &layout_525,
+        .lhs = &layout_526,
+        .rhs = &layout_527,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65426,8 +65655,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi5c32p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi5c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_526,
-        .rhs = &layout_525,
+        .lhs = &layout_528,
+        .rhs = &layout_527,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65453,8 +65682,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:9:5",
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_527,
-        .rhs = &layout_528,
+        .lhs = &layout_529,
+        .rhs = &layout_530,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65480,8 +65709,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_527,
-        .rhs = &layout_529,
+        .lhs = &layout_529,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65507,8 +65736,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:14:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi6k16p16x4_2x8_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_530,
-        .rhs = &layout_529,
+        .lhs = &layout_532,
+        .rhs = &layout_531,
         .tile_m = 2,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65534,8 +65763,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:16:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_527,
-        .rhs = &layout_529,
+        .lhs = &layout_529,
+        .rhs = &layout_531,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65561,8 +65790,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p16x4_4x8_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_531,
-        .rhs = &layout_529,
+        .lhs = &layout_533,
+        .rhs = &layout_531,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65588,8 +65817,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:21:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_527,
-        .rhs = &layout_532,
+        .lhs = &layout_529,
+        .rhs = &layout_534,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65615,8 +65844,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:23:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p32x4_4x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_531,
-        .rhs = &layout_532,
+        .lhs = &layout_533,
+        .rhs = &layout_534,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65642,8 +65871,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi6k16p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_527,
-        .rhs = &layout_533,
+        .lhs = &layout_529,
+        .rhs = &layout_535,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65669,8 +65898,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi6k16p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_531,
-        .rhs = &layout_533,
+        .lhs = &layout_533,
+        .rhs = &layout_535,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65696,8 +65925,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi6k16p4x8_1x8_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_534,
-        .rhs = &layout_535,
+        .lhs = &layout_536,
+        .rhs = &layout_537,
         .tile_m = 1,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -65723,8 +65952,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi6k16p.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi6k16p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_536,
-        .rhs = &layout_535,
+        .lhs = &layout_538,
+        .rhs = &layout_537,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65751,7 +65980,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_398,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -65778,7 +66007,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_402,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65805,7 +66034,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_402,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65832,7 +66061,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_406,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65859,7 +66088,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_398,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65886,7 +66115,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_398,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65912,8 +66141,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_539,
-        .rhs = &layout_538,
+        .lhs = &layout_541,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65939,8 +66168,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:46:5",
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_near),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_539,
-        .rhs = &layout_538,
+        .lhs = &layout_541,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -65967,7 +66196,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_398,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -65994,7 +66223,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_398,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66021,7 +66250,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_407,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66048,7 +66277,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_1(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_407,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -66075,7 +66304,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66102,7 +66331,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66129,7 +66358,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_476,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66156,7 +66385,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_476,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -66183,7 +66412,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_477,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66210,7 +66439,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_477,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66237,7 +66466,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_479,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66264,7 +66493,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_3(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_479,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66291,7 +66520,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
-        .rhs = &layout_543,
+        .rhs = &layout_545,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66316,9 +66545,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_477,
-        .rhs = &layout_544,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -66343,9 +66572,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_545,
-        .rhs = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -66372,7 +66601,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_bf16,
         .features = 0,
         .lhs = &layout_398,
-        .rhs = &layout_546,
+        .rhs = &layout_548,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66399,7 +66628,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_f32,
         .features = 0,
         .lhs = &layout_398,
-        .rhs = &layout_547,
+        .rhs = &layout_549,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66426,7 +66655,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_399,
-        .rhs = &layout_548,
+        .rhs = &layout_550,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66453,7 +66682,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_399,
-        .rhs = &layout_549,
+        .rhs = &layout_551,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66480,7 +66709,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_399,
-        .rhs = &layout_550,
+        .rhs = &layout_552,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66507,7 +66736,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_400,
-        .rhs = &layout_551,
+        .rhs = &layout_553,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66534,7 +66763,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_400,
-        .rhs = &layout_552,
+        .rhs = &layout_554,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66561,7 +66790,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_400,
-        .rhs = &layout_553,
+        .rhs = &layout_555,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66588,7 +66817,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_u32,
         .features = 0,
         .lhs = &layout_401,
-        .rhs = &layout_554,
+        .rhs = &layout_556,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66615,7 +66844,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_bf16_u32,
         .features = 0,
         .lhs = &layout_401,
-        .rhs = &layout_555,
+        .rhs = &layout_557,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66642,7 +66871,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar_blocks_f32_u32,
         .features = 0,
         .lhs = &layout_401,
-        .rhs = &layout_556,
+        .rhs = &layout_558,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -66669,7 +66898,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_402,
-        .rhs = &layout_557,
+        .rhs = &layout_559,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66696,7 +66925,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_402,
-        .rhs = &layout_558,
+        .rhs = &layout_560,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66723,7 +66952,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_403,
-        .rhs = &layout_559,
+        .rhs = &layout_561,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66750,7 +66979,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_403,
-        .rhs = &layout_560,
+        .rhs = &layout_562,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66777,7 +67006,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_403,
-        .rhs = &layout_561,
+        .rhs = &layout_563,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66804,7 +67033,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_404,
-        .rhs = &layout_562,
+        .rhs = &layout_564,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66831,7 +67060,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_404,
-        .rhs = &layout_563,
+        .rhs = &layout_565,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66858,7 +67087,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_404,
-        .rhs = &layout_564,
+        .rhs = &layout_566,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66885,7 +67114,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_405,
-        .rhs = &layout_565,
+        .rhs = &layout_567,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66912,7 +67141,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_bf16_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_405,
-        .rhs = &layout_566,
+        .rhs = &layout_568,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66939,7 +67168,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_blocks_f32_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_405,
-        .rhs = &layout_567,
+        .rhs = &layout_569,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66966,7 +67195,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_406,
-        .rhs = &layout_557,
+        .rhs = &layout_559,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -66993,7 +67222,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_406,
-        .rhs = &layout_558,
+        .rhs = &layout_560,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67019,8 +67248,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_568,
-        .rhs = &layout_559,
+        .lhs = &layout_570,
+        .rhs = &layout_561,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67046,8 +67275,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_568,
-        .rhs = &layout_560,
+        .lhs = &layout_570,
+        .rhs = &layout_562,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67073,8 +67302,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_568,
-        .rhs = &layout_561,
+        .lhs = &layout_570,
+        .rhs = &layout_563,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67100,8 +67329,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_569,
-        .rhs = &layout_562,
+        .lhs = &layout_571,
+        .rhs = &layout_564,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67127,8 +67356,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_569,
-        .rhs = &layout_563,
+        .lhs = &layout_571,
+        .rhs = &layout_565,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67154,8 +67383,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_569,
-        .rhs = &layout_564,
+        .lhs = &layout_571,
+        .rhs = &layout_566,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67181,8 +67410,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_570,
-        .rhs = &layout_565,
+        .lhs = &layout_572,
+        .rhs = &layout_567,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67208,8 +67437,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_bf16_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_570,
-        .rhs = &layout_566,
+        .lhs = &layout_572,
+        .rhs = &layout_568,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67235,8 +67464,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:168:5",
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_blocks_f32_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_570,
-        .rhs = &layout_567,
+        .lhs = &layout_572,
+        .rhs = &layout_569,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67263,7 +67492,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_398,
-        .rhs = &layout_571,
+        .rhs = &layout_573,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67290,7 +67519,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_398,
-        .rhs = &layout_572,
+        .rhs = &layout_574,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67317,7 +67546,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_399,
-        .rhs = &layout_573,
+        .rhs = &layout_575,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67344,7 +67573,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_399,
-        .rhs = &layout_574,
+        .rhs = &layout_576,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67371,7 +67600,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_399,
-        .rhs = &layout_575,
+        .rhs = &layout_577,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67398,7 +67627,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_400,
-        .rhs = &layout_576,
+        .rhs = &layout_578,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67425,7 +67654,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_400,
-        .rhs = &layout_577,
+        .rhs = &layout_579,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67452,7 +67681,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_400,
-        .rhs = &layout_578,
+        .rhs = &layout_580,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67479,7 +67708,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_401,
-        .rhs = &layout_579,
+        .rhs = &layout_581,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67506,7 +67735,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_bf16_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_401,
-        .rhs = &layout_580,
+        .rhs = &layout_582,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67533,7 +67762,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_blocks_f32_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_401,
-        .rhs = &layout_581,
+        .rhs = &layout_583,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67560,7 +67789,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_407,
-        .rhs = &layout_571,
+        .rhs = &layout_573,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67587,7 +67816,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_407,
-        .rhs = &layout_572,
+        .rhs = &layout_574,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67614,7 +67843,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_408,
-        .rhs = &layout_573,
+        .rhs = &layout_575,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67641,7 +67870,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_408,
-        .rhs = &layout_574,
+        .rhs = &layout_576,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67668,7 +67897,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_408,
-        .rhs = &layout_575,
+        .rhs = &layout_577,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67695,7 +67924,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_409,
-        .rhs = &layout_576,
+        .rhs = &layout_578,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67722,7 +67951,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_409,
-        .rhs = &layout_577,
+        .rhs = &layout_579,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67749,7 +67978,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_409,
-        .rhs = &layout_578,
+        .rhs = &layout_580,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67776,7 +68005,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_410,
-        .rhs = &layout_579,
+        .rhs = &layout_581,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67803,7 +68032,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_bf16_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_410,
-        .rhs = &layout_580,
+        .rhs = &layout_582,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67830,7 +68059,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_blocks_f32_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_410,
-        .rhs = &layout_581,
+        .rhs = &layout_583,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -67857,7 +68086,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_474,
-        .rhs = &layout_582,
+        .rhs = &layout_584,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67884,7 +68113,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_474,
-        .rhs = &layout_583,
+        .rhs = &layout_585,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67910,8 +68139,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_584,
-        .rhs = &layout_585,
+        .lhs = &layout_586,
+        .rhs = &layout_587,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67937,8 +68166,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_584,
-        .rhs = &layout_586,
+        .lhs = &layout_586,
+        .rhs = &layout_588,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67964,8 +68193,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_584,
-        .rhs = &layout_587,
+        .lhs = &layout_586,
+        .rhs = &layout_589,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -67991,8 +68220,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_588,
-        .rhs = &layout_589,
+        .lhs = &layout_590,
+        .rhs = &layout_591,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68018,8 +68247,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_588,
-        .rhs = &layout_590,
+        .lhs = &layout_590,
+        .rhs = &layout_592,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68045,8 +68274,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_588,
-        .rhs = &layout_591,
+        .lhs = &layout_590,
+        .rhs = &layout_593,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68072,8 +68301,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_592,
-        .rhs = &layout_593,
+        .lhs = &layout_594,
+        .rhs = &layout_595,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68099,8 +68328,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_592,
-        .rhs = &layout_594,
+        .lhs = &layout_594,
+        .rhs = &layout_596,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68126,8 +68355,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:180:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_592,
-        .rhs = &layout_595,
+        .lhs = &layout_594,
+        .rhs = &layout_597,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68154,7 +68383,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_476,
-        .rhs = &layout_582,
+        .rhs = &layout_584,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68181,7 +68410,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_476,
-        .rhs = &layout_583,
+        .rhs = &layout_585,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68207,8 +68436,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_596,
-        .rhs = &layout_585,
+        .lhs = &layout_598,
+        .rhs = &layout_587,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68234,8 +68463,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_596,
-        .rhs = &layout_586,
+        .lhs = &layout_598,
+        .rhs = &layout_588,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68261,8 +68490,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_596,
-        .rhs = &layout_587,
+        .lhs = &layout_598,
+        .rhs = &layout_589,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68288,8 +68517,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_589,
+        .lhs = &layout_599,
+        .rhs = &layout_591,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68315,8 +68544,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_590,
+        .lhs = &layout_599,
+        .rhs = &layout_592,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68342,8 +68571,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_597,
-        .rhs = &layout_591,
+        .lhs = &layout_599,
+        .rhs = &layout_593,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68369,8 +68598,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_598,
-        .rhs = &layout_593,
+        .lhs = &layout_600,
+        .rhs = &layout_595,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68396,8 +68625,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_598,
-        .rhs = &layout_594,
+        .lhs = &layout_600,
+        .rhs = &layout_596,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68423,8 +68652,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:184:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_598,
-        .rhs = &layout_595,
+        .lhs = &layout_600,
+        .rhs = &layout_597,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -68451,7 +68680,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_477,
-        .rhs = &layout_599,
+        .rhs = &layout_601,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68478,7 +68707,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_477,
-        .rhs = &layout_600,
+        .rhs = &layout_602,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68504,8 +68733,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_601,
-        .rhs = &layout_602,
+        .lhs = &layout_603,
+        .rhs = &layout_604,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68531,8 +68760,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_601,
-        .rhs = &layout_603,
+        .lhs = &layout_603,
+        .rhs = &layout_605,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68558,8 +68787,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_601,
-        .rhs = &layout_604,
+        .lhs = &layout_603,
+        .rhs = &layout_606,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68585,8 +68814,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_605,
-        .rhs = &layout_606,
+        .lhs = &layout_607,
+        .rhs = &layout_608,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68612,8 +68841,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_605,
-        .rhs = &layout_607,
+        .lhs = &layout_607,
+        .rhs = &layout_609,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68639,8 +68868,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_605,
-        .rhs = &layout_608,
+        .lhs = &layout_607,
+        .rhs = &layout_610,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68666,8 +68895,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_609,
-        .rhs = &layout_610,
+        .lhs = &layout_611,
+        .rhs = &layout_612,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68693,8 +68922,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_609,
-        .rhs = &layout_611,
+        .lhs = &layout_611,
+        .rhs = &layout_613,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68720,8 +68949,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:188:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_609,
-        .rhs = &layout_612,
+        .lhs = &layout_611,
+        .rhs = &layout_614,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -68748,7 +68977,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_479,
-        .rhs = &layout_599,
+        .rhs = &layout_601,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68775,7 +69004,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_479,
-        .rhs = &layout_600,
+        .rhs = &layout_602,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68801,8 +69030,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_613,
-        .rhs = &layout_602,
+        .lhs = &layout_615,
+        .rhs = &layout_604,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68828,8 +69057,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_613,
-        .rhs = &layout_603,
+        .lhs = &layout_615,
+        .rhs = &layout_605,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68855,8 +69084,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_613,
-        .rhs = &layout_604,
+        .lhs = &layout_615,
+        .rhs = &layout_606,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68882,8 +69111,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_614,
-        .rhs = &layout_606,
+        .lhs = &layout_616,
+        .rhs = &layout_608,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68909,8 +69138,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_614,
-        .rhs = &layout_607,
+        .lhs = &layout_616,
+        .rhs = &layout_609,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68936,8 +69165,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_614,
-        .rhs = &layout_608,
+        .lhs = &layout_616,
+        .rhs = &layout_610,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68963,8 +69192,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_615,
-        .rhs = &layout_610,
+        .lhs = &layout_617,
+        .rhs = &layout_612,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -68990,8 +69219,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_bf16_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_615,
-        .rhs = &layout_611,
+        .lhs = &layout_617,
+        .rhs = &layout_613,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69017,8 +69246,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:192:5",
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_blocks_f32_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_615,
-        .rhs = &layout_612,
+        .lhs = &layout_617,
+        .rhs = &layout_614,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69045,7 +69274,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
-        .rhs = &layout_616,
+        .rhs = &layout_618,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69072,7 +69301,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
-        .rhs = &layout_617,
+        .rhs = &layout_619,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69099,7 +69328,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_497,
-        .rhs = &layout_618,
+        .rhs = &layout_620,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69126,7 +69355,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_497,
-        .rhs = &layout_619,
+        .rhs = &layout_621,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69153,7 +69382,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_497,
-        .rhs = &layout_620,
+        .rhs = &layout_622,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69180,7 +69409,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_498,
-        .rhs = &layout_621,
+        .rhs = &layout_623,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69207,7 +69436,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_498,
-        .rhs = &layout_622,
+        .rhs = &layout_624,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69234,7 +69463,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_498,
-        .rhs = &layout_623,
+        .rhs = &layout_625,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69261,7 +69490,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_499,
-        .rhs = &layout_624,
+        .rhs = &layout_626,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69288,7 +69517,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_bf16_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_499,
-        .rhs = &layout_625,
+        .rhs = &layout_627,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69315,7 +69544,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_blocks_f32_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_499,
-        .rhs = &layout_626,
+        .rhs = &layout_628,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69340,9 +69569,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_477,
-        .rhs = &layout_544,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -69367,9 +69596,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_545,
-        .rhs = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69396,7 +69625,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_398,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69423,7 +69652,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_402,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69450,7 +69679,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_398,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69477,7 +69706,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_406,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69503,8 +69732,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_539,
-        .rhs = &layout_538,
+        .lhs = &layout_541,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69531,7 +69760,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_398,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69558,7 +69787,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_407,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69585,7 +69814,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69612,7 +69841,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_476,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -69639,7 +69868,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_477,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69666,7 +69895,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_479,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69693,7 +69922,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_f16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
-        .rhs = &layout_543,
+        .rhs = &layout_545,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69718,9 +69947,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:117:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .lhs = &layout_477,
-        .rhs = &layout_544,
+        .rhs = &layout_546,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -69745,9 +69974,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:125:5",
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x8_qsi8c32p8vlx8_4x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_545,
-        .rhs = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_547,
+        .rhs = &layout_546,
         .tile_m = 4,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -69774,7 +70003,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p4x4_1x4_scalar,
         .features = 0,
         .lhs = &layout_398,
-        .rhs = &layout_537,
+        .rhs = &layout_539,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -69801,7 +70030,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_402,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69828,7 +70057,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
         .lhs = &layout_398,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69855,7 +70084,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx2_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
         .lhs = &layout_406,
-        .rhs = &layout_538,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69881,8 +70110,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml:139:5",
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p2x4_qsi8c32p16x4_2x16_avx_vnni_far_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_539,
-        .rhs = &layout_538,
+        .lhs = &layout_541,
+        .rhs = &layout_540,
         .tile_m = 2,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69909,7 +70138,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p32x4_1x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_398,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69936,7 +70165,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_0(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p32x4_4x32_avx512_vnni_a2_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
         .lhs = &layout_407,
-        .rhs = &layout_540,
+        .rhs = &layout_542,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -69963,7 +70192,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x4_qsi8c32p8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_474,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -69990,7 +70219,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4x4_qsi8c32p8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
         .lhs = &layout_476,
-        .rhs = &layout_541,
+        .rhs = &layout_543,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70017,7 +70246,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p1x8_qsi8c32p4x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_477,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70044,7 +70273,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p8x8_qsi8c32p4x8_8x4_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
         .lhs = &layout_479,
-        .rhs = &layout_542,
+        .rhs = &layout_544,
         .tile_m = 8,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70071,7 +70300,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_bf16_qsi8d32p4svlx4_qsi8c32p8svlx4_4svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_496,
-        .rhs = &layout_543,
+        .rhs = &layout_545,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -70097,8 +70326,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_627,
-        .rhs = &layout_628,
+        .lhs = &layout_629,
+        .rhs = &layout_630,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70124,8 +70353,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_627,
-        .rhs = &layout_629,
+        .lhs = &layout_629,
+        .rhs = &layout_631,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70151,8 +70380,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_627,
-        .rhs = &layout_629,
+        .lhs = &layout_629,
+        .rhs = &layout_631,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70178,8 +70407,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_630,
-        .rhs = &layout_629,
+        .lhs = &layout_632,
+        .rhs = &layout_631,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70205,8 +70434,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_630,
-        .rhs = &layout_629,
+        .lhs = &layout_632,
+        .rhs = &layout_631,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70232,8 +70461,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_627,
-        .rhs = &layout_631,
+        .lhs = &layout_629,
+        .rhs = &layout_633,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70259,8 +70488,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_627,
-        .rhs = &layout_631,
+        .lhs = &layout_629,
+        .rhs = &layout_633,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70286,8 +70515,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_630,
-        .rhs = &layout_631,
+        .lhs = &layout_632,
+        .rhs = &layout_633,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70313,8 +70542,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_632,
-        .rhs = &layout_631,
+        .lhs = &layout_634,
+        .rhs = &layout_633,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70340,8 +70569,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi2cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_632,
-        .rhs = &layout_631,
+        .lhs = &layout_634,
+        .rhs = &layout_633,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70367,8 +70596,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_627,
-        .rhs = &layout_633,
+        .lhs = &layout_629,
+        .rhs = &layout_635,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70394,8 +70623,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi2cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_627,
-        .rhs = &layout_633,
+        .lhs = &layout_629,
+        .rhs = &layout_635,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70421,8 +70650,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_630,
-        .rhs = &layout_633,
+        .lhs = &layout_632,
+        .rhs = &layout_635,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70448,8 +70677,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_630,
-        .rhs = &layout_633,
+        .lhs = &layout_632,
+        .rhs = &layout_635,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70475,8 +70704,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi2cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_630,
-        .rhs = &layout_633,
+        .lhs = &layout_632,
+        .rhs = &layout_635,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70502,8 +70731,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_635,
+        .lhs = &layout_636,
+        .rhs = &layout_637,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70529,8 +70758,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_635,
+        .lhs = &layout_638,
+        .rhs = &layout_637,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70556,8 +70785,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:29:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi2cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_635,
+        .lhs = &layout_638,
+        .rhs = &layout_637,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70583,8 +70812,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:30:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_637,
-        .rhs = &layout_635,
+        .lhs = &layout_639,
+        .rhs = &layout_637,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -70609,9 +70838,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:32:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi2cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_634,
-        .rhs = &layout_638,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_636,
+        .rhs = &layout_640,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -70636,9 +70865,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi2cxp.yaml:34:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi2cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_637,
-        .rhs = &layout_638,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_639,
+        .rhs = &layout_640,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -70664,8 +70893,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_639,
-        .rhs = &layout_640,
+        .lhs = &layout_641,
+        .rhs = &layout_642,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -70691,8 +70920,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_639,
-        .rhs = &layout_641,
+        .lhs = &layout_641,
+        .rhs = &layout_643,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70718,8 +70947,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_639,
-        .rhs = &layout_641,
+        .lhs = &layout_641,
+        .rhs = &layout_643,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70745,8 +70974,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_642,
-        .rhs = &layout_641,
+        .lhs = &layout_644,
+        .rhs = &layout_643,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70772,8 +71001,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_642,
-        .rhs = &layout_641,
+        .lhs = &layout_644,
+        .rhs = &layout_643,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70799,8 +71028,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_639,
-        .rhs = &layout_643,
+        .lhs = &layout_641,
+        .rhs = &layout_645,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70826,8 +71055,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_639,
-        .rhs = &layout_643,
+        .lhs = &layout_641,
+        .rhs = &layout_645,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70853,8 +71082,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_642,
-        .rhs = &layout_643,
+        .lhs = &layout_644,
+        .rhs = &layout_645,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70880,8 +71109,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_642,
-        .rhs = &layout_643,
+        .lhs = &layout_644,
+        .rhs = &layout_645,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70907,8 +71136,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_644,
-        .rhs = &layout_643,
+        .lhs = &layout_646,
+        .rhs = &layout_645,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70934,8 +71163,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi4cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_644,
-        .rhs = &layout_643,
+        .lhs = &layout_646,
+        .rhs = &layout_645,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -70961,8 +71190,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_645,
-        .rhs = &layout_646,
+        .lhs = &layout_647,
+        .rhs = &layout_648,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -70988,8 +71217,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8x4_1x16_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_645,
-        .rhs = &layout_646,
+        .lhs = &layout_647,
+        .rhs = &layout_648,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71015,8 +71244,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_647,
-        .rhs = &layout_646,
+        .lhs = &layout_649,
+        .rhs = &layout_648,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71042,8 +71271,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_647,
-        .rhs = &layout_646,
+        .lhs = &layout_649,
+        .rhs = &layout_648,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71069,8 +71298,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_647,
-        .rhs = &layout_646,
+        .lhs = &layout_649,
+        .rhs = &layout_648,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71096,8 +71325,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi4cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_647,
-        .rhs = &layout_646,
+        .lhs = &layout_649,
+        .rhs = &layout_648,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71123,8 +71352,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_648,
-        .rhs = &layout_649,
+        .lhs = &layout_650,
+        .rhs = &layout_651,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71150,8 +71379,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_648,
-        .rhs = &layout_649,
+        .lhs = &layout_650,
+        .rhs = &layout_651,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71177,8 +71406,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_649,
+        .lhs = &layout_638,
+        .rhs = &layout_651,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71204,8 +71433,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi4cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_636,
-        .rhs = &layout_649,
+        .lhs = &layout_638,
+        .rhs = &layout_651,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71231,8 +71460,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_637,
-        .rhs = &layout_649,
+        .lhs = &layout_639,
+        .rhs = &layout_651,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71258,8 +71487,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_637,
-        .rhs = &layout_649,
+        .lhs = &layout_639,
+        .rhs = &layout_651,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71284,9 +71513,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi4cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_648,
-        .rhs = &layout_650,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_650,
+        .rhs = &layout_652,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -71311,9 +71540,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi4cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_637,
-        .rhs = &layout_650,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_639,
+        .rhs = &layout_652,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71339,8 +71568,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_651,
-        .rhs = &layout_652,
+        .lhs = &layout_653,
+        .rhs = &layout_654,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71366,8 +71595,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi4cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_653,
-        .rhs = &layout_654,
+        .lhs = &layout_655,
+        .rhs = &layout_656,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -71393,8 +71622,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi4cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi4cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_655,
-        .rhs = &layout_654,
+        .lhs = &layout_657,
+        .rhs = &layout_656,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -71420,8 +71649,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:9:5",
         .run = tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp4x4_1x4_scalar,
         .features = 0,
-        .lhs = &layout_656,
-        .rhs = &layout_657,
+        .lhs = &layout_658,
+        .rhs = &layout_659,
         .tile_m = 1,
         .tile_n = 4,
         .tile_n_scalable = 0,
@@ -71447,8 +71676,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_658,
-        .rhs = &layout_659,
+        .lhs = &layout_660,
+        .rhs = &layout_661,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71474,8 +71703,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:11:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp16x4_1x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_656,
-        .rhs = &layout_659,
+        .lhs = &layout_658,
+        .rhs = &layout_661,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71501,8 +71730,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx2_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .lhs = &layout_660,
-        .rhs = &layout_659,
+        .lhs = &layout_662,
+        .rhs = &layout_661,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71528,8 +71757,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:13:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp16x4_4x16_avx_vnni_near_asm),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .lhs = &layout_661,
-        .rhs = &layout_659,
+        .lhs = &layout_663,
+        .rhs = &layout_661,
         .tile_m = 4,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71555,8 +71784,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_656,
-        .rhs = &layout_662,
+        .lhs = &layout_658,
+        .rhs = &layout_664,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71582,8 +71811,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:15:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp32x4_1x32_avx512_vnni_a4_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_656,
-        .rhs = &layout_662,
+        .lhs = &layout_658,
+        .rhs = &layout_664,
         .tile_m = 1,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71609,8 +71838,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_661,
-        .rhs = &layout_662,
+        .lhs = &layout_663,
+        .rhs = &layout_664,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71636,8 +71865,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:17:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp32x4_4x32_avx512_vnni_a2_near),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_661,
-        .rhs = &layout_662,
+        .lhs = &layout_663,
+        .rhs = &layout_664,
         .tile_m = 4,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71663,8 +71892,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_0(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far_asm),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_663,
-        .rhs = &layout_662,
+        .lhs = &layout_665,
+        .rhs = &layout_664,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71690,8 +71919,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:19:5",
         .run = BUILT_1(tw_matmul_clamp_qai8_qai8p8x4_qsi8cxp32x4_8x32_avx512_vnni_far),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .lhs = &layout_663,
-        .rhs = &layout_662,
+        .lhs = &layout_665,
+        .rhs = &layout_664,
         .tile_m = 8,
         .tile_n = 32,
         .tile_n_scalable = 0,
@@ -71717,8 +71946,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_664,
+        .lhs = &layout_657,
+        .rhs = &layout_666,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71744,8 +71973,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:21:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8x4_1x16_neon_dotprod_a2),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_655,
-        .rhs = &layout_664,
+        .lhs = &layout_657,
+        .rhs = &layout_666,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71771,8 +72000,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_665,
-        .rhs = &layout_664,
+        .lhs = &layout_667,
+        .rhs = &layout_666,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71798,8 +72027,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_4x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_665,
-        .rhs = &layout_664,
+        .lhs = &layout_667,
+        .rhs = &layout_666,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71825,8 +72054,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_665,
-        .rhs = &layout_664,
+        .lhs = &layout_667,
+        .rhs = &layout_666,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71852,8 +72081,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:23:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x4_qsi8cxp8x4_8x8_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .lhs = &layout_665,
-        .rhs = &layout_664,
+        .lhs = &layout_667,
+        .rhs = &layout_666,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71879,8 +72108,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_666,
-        .rhs = &layout_667,
+        .lhs = &layout_668,
+        .rhs = &layout_669,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71906,8 +72135,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:25:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8x8_1x16_neon_i8mm_dot),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_666,
-        .rhs = &layout_667,
+        .lhs = &layout_668,
+        .rhs = &layout_669,
         .tile_m = 1,
         .tile_n = 16,
         .tile_n_scalable = 0,
@@ -71933,8 +72162,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_667,
+        .lhs = &layout_670,
+        .rhs = &layout_669,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71960,8 +72189,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:27:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p4x8_qsi8cxp8x8_4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_668,
-        .rhs = &layout_667,
+        .lhs = &layout_670,
+        .rhs = &layout_669,
         .tile_m = 4,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -71987,8 +72216,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm_asm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_669,
-        .rhs = &layout_667,
+        .lhs = &layout_671,
+        .rhs = &layout_669,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72014,8 +72243,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:28:5",
         .run = BUILT_3(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8x8_8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .lhs = &layout_669,
-        .rhs = &layout_667,
+        .lhs = &layout_671,
+        .rhs = &layout_669,
         .tile_m = 8,
         .tile_n = 8,
         .tile_n_scalable = 0,
@@ -72040,9 +72269,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "dot",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:29:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x8_qsi8cxp8vlx8_1x16vl_sve2_dot_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_666,
-        .rhs = &layout_670,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_668,
+        .rhs = &layout_672,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 16,
@@ -72067,9 +72296,9 @@ const tw_kernel tw_generated_kernels[] = {
         .technique = "mmla",
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:31:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8x8_qsi8cxp8vlx8_8x8vl_sve2_asm),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .lhs = &layout_669,
-        .rhs = &layout_670,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .lhs = &layout_671,
+        .rhs = &layout_672,
         .tile_m = 8,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72095,8 +72324,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_653,
-        .rhs = &layout_671,
+        .lhs = &layout_655,
+        .rhs = &layout_673,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72122,8 +72351,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:33:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_653,
-        .rhs = &layout_671,
+        .lhs = &layout_655,
+        .rhs = &layout_673,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72149,8 +72378,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:35:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p1x4_qsi8cxp8svlx4_1x64svl_sme2_dot_u64_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_655,
-        .rhs = &layout_671,
+        .lhs = &layout_657,
+        .rhs = &layout_673,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -72176,8 +72405,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_672,
-        .rhs = &layout_673,
+        .lhs = &layout_674,
+        .rhs = &layout_675,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72203,8 +72432,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:38:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_672,
-        .rhs = &layout_673,
+        .lhs = &layout_674,
+        .rhs = &layout_675,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72230,8 +72459,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme_kleidiai_asm),
         .features = TW_FEATURE_SME,
-        .lhs = &layout_672,
-        .rhs = &layout_673,
+        .lhs = &layout_674,
+        .rhs = &layout_675,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72257,8 +72486,8 @@ const tw_kernel tw_generated_kernels[] = {
         .spec = "specs/matmul_clamp_qai8_qai8p_qsi8cxp.yaml:40:5",
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm),
         .features = TW_FEATURE_SME2,
-        .lhs = &layout_672,
-        .rhs = &layout_673,
+        .lhs = &layout_674,
+        .rhs = &layout_675,
         .tile_m = 0,
         .tile_n = 0,
         .tile_n_scalable = 8,
@@ -72285,7 +72514,7 @@ const tw_kernel tw_generated_kernels[] = {
         .run = BUILT_2(tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm),
         .features = TW_FEATURE_SME2,
         .lhs = &layout_14,
-        .rhs = &layout_673,
+        .rhs = &layout_675,
         .tile_m = 1,
         .tile_n = 0,
         .tile_n_scalable = 64,
@@ -72303,7 +72532,7 @@ const tw_kernel tw_generated_kernels[] = {
         .symbol = "tw_matmul_clamp_qai8_qai8_qsi8cxp8svlx4_1x64svl_sme2_dot_kleidiai_asm",
     },
 };
-const size_t tw_generated_kernel_count = 1734;
+const size_t tw_generated_kernel_count = 1739;
 
 const tw_depthwise_kernel tw_generated_depthwise_kernels[] = {
     {
@@ -77805,7 +78034,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_172,
         .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
@@ -77816,7 +78045,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_311,
         .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
@@ -77827,7 +78056,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
         .content_hash = UINT64_C(0x69e3758356b0170e),
         .vectorized = 1,
@@ -77838,7 +78067,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_172,
         .content_hash = UINT64_C(0x62849f8839b6f7c2),
         .vectorized = 1,
@@ -77849,7 +78078,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_311,
         .content_hash = UINT64_C(0x62849f8839b6f7c2),
         .vectorized = 1,
@@ -77860,7 +78089,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
         .content_hash = UINT64_C(0x62849f8839b6f7c2),
         .vectorized = 1,
@@ -77871,7 +78100,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_172,
         .content_hash = UINT64_C(0x3ade50bf0e60a884),
         .vectorized = 1,
@@ -77882,7 +78111,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_311,
         .content_hash = UINT64_C(0x3ade50bf0e60a884),
         .vectorized = 1,
@@ -77893,7 +78122,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
         .content_hash = UINT64_C(0x3ade50bf0e60a884),
         .vectorized = 1,
@@ -77904,7 +78133,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_175,
         .content_hash = UINT64_C(0x2903e3f9559b7cf0),
         .vectorized = 1,
@@ -77915,7 +78144,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
         .content_hash = UINT64_C(0x2903e3f9559b7cf0),
         .vectorized = 1,
@@ -77926,7 +78155,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_175,
         .content_hash = UINT64_C(0xe4f78240b73070be),
         .vectorized = 1,
@@ -77937,7 +78166,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
         .content_hash = UINT64_C(0xe4f78240b73070be),
         .vectorized = 1,
@@ -77948,7 +78177,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_175,
         .content_hash = UINT64_C(0x0ecce8273312e3e0),
         .vectorized = 1,
@@ -77959,7 +78188,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
         .content_hash = UINT64_C(0x0ecce8273312e3e0),
         .vectorized = 1,
@@ -79290,7 +79519,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp1x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_300,
         .content_hash = UINT64_C(0x117ddce7bfa4030c),
         .vectorized = 1,
@@ -79301,7 +79530,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp1x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_300,
         .content_hash = UINT64_C(0x9e958218a1f472aa),
         .vectorized = 1,
@@ -79312,7 +79541,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp1x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_300,
         .content_hash = UINT64_C(0xe51007448796f524),
         .vectorized = 1,
@@ -79323,7 +79552,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_302,
         .content_hash = UINT64_C(0x30cfd5a2367aafad),
         .vectorized = 1,
@@ -79334,7 +79563,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_302,
         .content_hash = UINT64_C(0x9c50b8192b6e7289),
         .vectorized = 1,
@@ -79345,7 +79574,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2_blocks),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_302,
         .content_hash = UINT64_C(0xade4f7d363b9046d),
         .vectorized = 1,
@@ -79455,7 +79684,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_174,
         .content_hash = UINT64_C(0x6d0e40f96eb100f8),
         .vectorized = 1,
@@ -79466,7 +79695,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
         .content_hash = UINT64_C(0x6d0e40f96eb100f8),
         .vectorized = 1,
@@ -79477,7 +79706,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_174,
         .content_hash = UINT64_C(0x6ebfe1e58e7f4b68),
         .vectorized = 1,
@@ -79488,7 +79717,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
         .content_hash = UINT64_C(0x6ebfe1e58e7f4b68),
         .vectorized = 1,
@@ -79499,7 +79728,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_174,
         .content_hash = UINT64_C(0xde602ce808ad3a32),
         .vectorized = 1,
@@ -79510,7 +79739,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
         .content_hash = UINT64_C(0xde602ce808ad3a32),
         .vectorized = 1,
@@ -79994,7 +80223,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8dxp1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_331,
         .content_hash = UINT64_C(0xc0fedb9639d2f2a4),
         .vectorized = 1,
@@ -80005,7 +80234,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8dxp4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_333,
         .content_hash = UINT64_C(0x72a91384a4648be4),
         .vectorized = 1,
@@ -80016,7 +80245,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8dxp8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_334,
         .content_hash = UINT64_C(0xfb6ca4a1442d4081),
         .vectorized = 1,
@@ -80622,7 +80851,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_539,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x020de6181b57473c),
         .vectorized = 1,
     },
@@ -80655,7 +80884,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_539,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0xfe19119216f219d8),
         .vectorized = 1,
     },
@@ -80688,7 +80917,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_539,
+        .layout = &layout_541,
         .content_hash = UINT64_C(0x3354c2860dbe4364),
         .vectorized = 1,
     },
@@ -81348,7 +81577,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_584,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
@@ -81359,7 +81588,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_588,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
@@ -81370,7 +81599,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_592,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x38066bb88db87da1),
         .vectorized = 1,
     },
@@ -81436,7 +81665,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_584,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
@@ -81447,7 +81676,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_588,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
@@ -81458,7 +81687,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_592,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x9406e7fd3359d1a5),
         .vectorized = 1,
     },
@@ -81524,7 +81753,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_584,
+        .layout = &layout_586,
         .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
@@ -81535,7 +81764,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_588,
+        .layout = &layout_590,
         .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
@@ -81546,7 +81775,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_592,
+        .layout = &layout_594,
         .content_hash = UINT64_C(0x3a426bd54a20953d),
         .vectorized = 1,
     },
@@ -81612,7 +81841,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
@@ -81623,7 +81852,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
@@ -81634,7 +81863,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_598,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0xea42cf608a676829),
         .vectorized = 1,
     },
@@ -81700,7 +81929,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
@@ -81711,7 +81940,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
@@ -81722,7 +81951,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_598,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0xfa7af2c1624aa781),
         .vectorized = 1,
     },
@@ -81788,7 +82017,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_596,
+        .layout = &layout_598,
         .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
@@ -81799,7 +82028,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_597,
+        .layout = &layout_599,
         .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
@@ -81810,7 +82039,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_598,
+        .layout = &layout_600,
         .content_hash = UINT64_C(0x84b1b3fa807a6f51),
         .vectorized = 1,
     },
@@ -81876,7 +82105,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_601,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
@@ -81887,7 +82116,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_605,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
@@ -81898,7 +82127,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_609,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0xd64d22c25077f408),
         .vectorized = 1,
     },
@@ -81964,7 +82193,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_601,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
@@ -81975,7 +82204,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_605,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
@@ -81986,7 +82215,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_609,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0xe82953cff0984f98),
         .vectorized = 1,
     },
@@ -82052,7 +82281,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_601,
+        .layout = &layout_603,
         .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
@@ -82063,7 +82292,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_605,
+        .layout = &layout_607,
         .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
@@ -82074,7 +82303,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_609,
+        .layout = &layout_611,
         .content_hash = UINT64_C(0x2542b1b23775d092),
         .vectorized = 1,
     },
@@ -82140,7 +82369,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_613,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
@@ -82151,7 +82380,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_614,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
@@ -82162,7 +82391,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_615,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0x7c4f203a3d047449),
         .vectorized = 1,
     },
@@ -82228,7 +82457,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_613,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
@@ -82239,7 +82468,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_614,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
@@ -82250,7 +82479,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_615,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0x98ac5a884b895a4d),
         .vectorized = 1,
     },
@@ -82316,7 +82545,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_613,
+        .layout = &layout_615,
         .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
@@ -82327,7 +82556,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_614,
+        .layout = &layout_616,
         .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
@@ -82338,7 +82567,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_615,
+        .layout = &layout_617,
         .content_hash = UINT64_C(0x03372012c945e4ed),
         .vectorized = 1,
     },
@@ -82348,7 +82577,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
         .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
@@ -82359,7 +82588,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
         .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
@@ -82370,7 +82599,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
         .content_hash = UINT64_C(0x82058e629ae695d9),
         .vectorized = 1,
@@ -82381,7 +82610,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
         .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
@@ -82392,7 +82621,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
         .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
@@ -82403,7 +82632,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
         .content_hash = UINT64_C(0x45e6850896cb232b),
         .vectorized = 1,
@@ -82414,7 +82643,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_379,
         .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
@@ -82425,7 +82654,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_419,
         .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
@@ -82436,7 +82665,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_477,
         .content_hash = UINT64_C(0xb86f12ef576c7c83),
         .vectorized = 1,
@@ -82447,7 +82676,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
         .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
@@ -82458,7 +82687,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
         .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
@@ -82469,8 +82698,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "f32",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_545,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x3376b61d30e96561),
         .vectorized = 1,
     },
@@ -82480,7 +82709,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
         .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
@@ -82491,7 +82720,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
         .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
@@ -82502,8 +82731,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "f16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_545,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x85334686a81d212b),
         .vectorized = 1,
     },
@@ -82513,7 +82742,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_381,
         .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
@@ -82524,7 +82753,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_440,
         .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
@@ -82535,8 +82764,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_545,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_547,
         .content_hash = UINT64_C(0x850f689ce0f6cd57),
         .vectorized = 1,
     },
@@ -83086,7 +83315,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_568,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -83097,7 +83326,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -83108,7 +83337,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_570,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x53941a07a7c09221),
         .vectorized = 1,
     },
@@ -83130,7 +83359,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_568,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -83141,7 +83370,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -83152,7 +83381,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_570,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x5ca8905495e5f381),
         .vectorized = 1,
     },
@@ -83174,7 +83403,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_568,
+        .layout = &layout_570,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -83185,7 +83414,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_569,
+        .layout = &layout_571,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -83196,7 +83425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_570,
+        .layout = &layout_572,
         .content_hash = UINT64_C(0x82fe05e6adaedeab),
         .vectorized = 1,
     },
@@ -83658,7 +83887,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x0b9b672d76af5bbf),
         .vectorized = 1,
     },
@@ -83724,7 +83953,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0xa0651c971dbc0945),
         .vectorized = 1,
     },
@@ -83790,7 +84019,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_92f0cb65),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_524,
+        .layout = &layout_526,
         .content_hash = UINT64_C(0x3a3d97ea8bd52a99),
         .vectorized = 1,
     },
@@ -83856,7 +84085,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xc45c13c5e41efdb3),
         .vectorized = 1,
     },
@@ -83922,7 +84151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0xa8cf037fec62a365),
         .vectorized = 1,
     },
@@ -83988,7 +84217,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_59d85192),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_526,
+        .layout = &layout_528,
         .content_hash = UINT64_C(0x00f4520a2d4c76b9),
         .vectorized = 1,
     },
@@ -84021,7 +84250,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f32_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xd64d43522d830dfa),
         .vectorized = 0,
     },
@@ -84054,7 +84283,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_f16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xdc44cc1d08a7467e),
         .vectorized = 0,
     },
@@ -84087,7 +84316,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_bf16_qsi8d32p1x4_scalar_b4fa48c6,
         .features = 0,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x0c360fe0adcf70b2),
         .vectorized = 0,
     },
@@ -84120,7 +84349,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x500a44a8aa8dfe18),
         .vectorized = 1,
     },
@@ -84153,7 +84382,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x083cd4d81d1889bc),
         .vectorized = 1,
     },
@@ -84186,7 +84415,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx2_b4fa48c6),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xb36551bdb884ea98),
         .vectorized = 1,
     },
@@ -84208,7 +84437,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x20d1e8c27254d79d),
         .vectorized = 1,
     },
@@ -84230,7 +84459,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x3f6662e86386b861),
         .vectorized = 1,
     },
@@ -84252,7 +84481,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x698492f2829c2233),
         .vectorized = 1,
     },
@@ -84285,7 +84514,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x51d58f3657a1045c),
         .vectorized = 1,
     },
@@ -84318,7 +84547,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x6c8103a0d65f9db6),
         .vectorized = 1,
     },
@@ -84351,7 +84580,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p1x4_avx512_vnni_b4fa48c6),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xb653b991ee344c80),
         .vectorized = 1,
     },
@@ -84384,7 +84613,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x34067fca38d26d23),
         .vectorized = 1,
     },
@@ -84417,7 +84646,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x90a700413eed54c1),
         .vectorized = 1,
     },
@@ -84450,7 +84679,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p4x4_avx512_vnni_f7cac9bf),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0xc3ea7d6a397b65bd),
         .vectorized = 1,
     },
@@ -84483,7 +84712,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x1f1f4b4b6ed8853f),
         .vectorized = 1,
     },
@@ -84516,7 +84745,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0xd7f396552039bd11),
         .vectorized = 1,
     },
@@ -84549,7 +84778,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_neon_dotprod_b4fa48c6),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_527,
+        .layout = &layout_529,
         .content_hash = UINT64_C(0x4f677f1157867ffd),
         .vectorized = 1,
     },
@@ -84582,7 +84811,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0xb06a458df3d7b178),
         .vectorized = 1,
     },
@@ -84615,7 +84844,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x3fd875ccbff9d2e8),
         .vectorized = 1,
     },
@@ -84648,7 +84877,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x4_neon_dotprod_f7cac9bf),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_531,
+        .layout = &layout_533,
         .content_hash = UINT64_C(0x99647e304f7c5652),
         .vectorized = 1,
     },
@@ -85577,13 +85806,112 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 1,
     },
     {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0xdb99830aa704d501),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x9cfc1df2e9bbcf55),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_500,
+        .content_hash = UINT64_C(0x49dbcecd548441d5),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_502,
+        .content_hash = UINT64_C(0x6d7a7d789f3d979d),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_502,
+        .content_hash = UINT64_C(0xe5a4c8987ba26a09),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sve",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_502,
+        .content_hash = UINT64_C(0xa2a6ee747fa38491),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "f32",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p4x8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_507,
+        .content_hash = UINT64_C(0x8603d37f8fa391df),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "f16",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p4x8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_507,
+        .content_hash = UINT64_C(0xccd02ce732a46513),
+        .vectorized = 1,
+    },
+    {
+        .name = "tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai",
+        .operand = "lhs",
+        .source = "bf16",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p4x8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_507,
+        .content_hash = UINT64_C(0x778a7c4eac697d0b),
+        .vectorized = 1,
+    },
+    {
         .name = "tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4",
         .operand = "lhs",
         .source = "f32",
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f32_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x7bcddaeed61ae096),
         .vectorized = 1,
     },
@@ -85594,7 +85922,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_f16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0xfc32b72f438ec69e),
         .vectorized = 1,
     },
@@ -85605,7 +85933,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_bf16_qsi8d32p2x4_avx2_3acb7ca4),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_530,
+        .layout = &layout_532,
         .content_hash = UINT64_C(0x9c0a340cbd609a12),
         .vectorized = 1,
     },
@@ -85616,7 +85944,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xa7294c179247a158),
         .vectorized = 1,
     },
@@ -85627,7 +85955,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0x5f8543614253fdae),
         .vectorized = 1,
     },
@@ -85638,7 +85966,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p1x8_neon_i8mm_5ccbc4d4),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_534,
+        .layout = &layout_536,
         .content_hash = UINT64_C(0xbd8147c7c67f8140),
         .vectorized = 1,
     },
@@ -85649,7 +85977,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f32_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_536,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x6a6459e99d02fc6c),
         .vectorized = 1,
     },
@@ -85660,7 +85988,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_f16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_536,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0xef02da8471dd891c),
         .vectorized = 1,
     },
@@ -85671,7 +85999,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_bf16_qsi8d32p8x8_neon_i8mm_0483119d),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_536,
+        .layout = &layout_538,
         .content_hash = UINT64_C(0x1bb8dbe3407b1532),
         .vectorized = 1,
     },
@@ -85682,7 +86010,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_627,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -85693,7 +86021,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_639,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -85704,7 +86032,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_lhs_pack_s8_qai8p1x4_scalar,
         .features = 0,
-        .layout = &layout_656,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x18fa305c204afa0d),
         .vectorized = 0,
     },
@@ -85715,7 +86043,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_627,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -85726,7 +86054,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_639,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -85737,7 +86065,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_656,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x0bfb7525035cde7a),
         .vectorized = 1,
     },
@@ -85748,7 +86076,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_630,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -85759,7 +86087,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_642,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -85770,7 +86098,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_661,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0xf57a2a5f76eadb7a),
         .vectorized = 1,
     },
@@ -85781,7 +86109,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_627,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -85792,7 +86120,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_639,
+        .layout = &layout_641,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -85803,7 +86131,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_656,
+        .layout = &layout_658,
         .content_hash = UINT64_C(0x4c65ee475f784ef1),
         .vectorized = 1,
     },
@@ -85814,7 +86142,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_630,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -85825,7 +86153,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_642,
+        .layout = &layout_644,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -85836,7 +86164,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_661,
+        .layout = &layout_663,
         .content_hash = UINT64_C(0x17023e610cee0504),
         .vectorized = 1,
     },
@@ -85847,7 +86175,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_632,
+        .layout = &layout_634,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -85858,7 +86186,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_644,
+        .layout = &layout_646,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -85869,7 +86197,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p8x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_663,
+        .layout = &layout_665,
         .content_hash = UINT64_C(0x16806583f6b6093c),
         .vectorized = 1,
     },
@@ -85880,7 +86208,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_627,
+        .layout = &layout_629,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -85891,7 +86219,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_645,
+        .layout = &layout_647,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -85902,7 +86230,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_655,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0xc950cfe3372ecef8),
         .vectorized = 1,
     },
@@ -85913,7 +86241,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_630,
+        .layout = &layout_632,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -85924,7 +86252,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_647,
+        .layout = &layout_649,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -85935,7 +86263,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_665,
+        .layout = &layout_667,
         .content_hash = UINT64_C(0xc2e193905b5d801d),
         .vectorized = 1,
     },
@@ -85946,7 +86274,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -85957,7 +86285,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_648,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -85968,7 +86296,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_666,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0x5a0e4b474593942b),
         .vectorized = 1,
     },
@@ -85979,7 +86307,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_636,
+        .layout = &layout_638,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -85990,7 +86318,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_668,
+        .layout = &layout_670,
         .content_hash = UINT64_C(0xc4284f8ab7b9e4c2),
         .vectorized = 1,
     },
@@ -86001,7 +86329,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -86012,7 +86340,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_669,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x264a51f4dc2fecc0),
         .vectorized = 1,
     },
@@ -86022,8 +86350,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_634,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_636,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -86033,8 +86361,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_648,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_650,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -86044,8 +86372,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_666,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_668,
         .content_hash = UINT64_C(0xb44b9282a3f1290b),
         .vectorized = 1,
     },
@@ -86055,8 +86383,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_637,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_639,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -86066,8 +86394,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "s8",
         .isa = "sve2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8x8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_669,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_671,
         .content_hash = UINT64_C(0x22db28f9657a53a2),
         .vectorized = 1,
     },
@@ -86078,7 +86406,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_651,
+        .layout = &layout_653,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -86089,7 +86417,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme),
         .features = TW_FEATURE_SME,
-        .layout = &layout_653,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x6bb9898728fa2f22),
         .vectorized = 1,
     },
@@ -86100,7 +86428,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_653,
+        .layout = &layout_655,
         .content_hash = UINT64_C(0x7e812fc852462e34),
         .vectorized = 1,
     },
@@ -86111,7 +86439,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p1x4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_655,
+        .layout = &layout_657,
         .content_hash = UINT64_C(0x7e9cf340e8b9c6c2),
         .vectorized = 1,
     },
@@ -86122,7 +86450,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p1x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_658,
+        .layout = &layout_660,
         .content_hash = UINT64_C(0x12b56908a18d8267),
         .vectorized = 1,
     },
@@ -86133,7 +86461,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_lhs_pack_s8_qai8p4x4_avx2_i16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_660,
+        .layout = &layout_662,
         .content_hash = UINT64_C(0x1711c75a1fa9daba),
         .vectorized = 1,
     },
@@ -86144,7 +86472,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_672,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0xb936f98be4aa40ea),
         .vectorized = 1,
     },
@@ -86155,7 +86483,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_lhs_pack_s8_qai8p8svlx4_sme2_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_672,
+        .layout = &layout_674,
         .content_hash = UINT64_C(0xe4d1be9d2d417aac),
         .vectorized = 1,
     },
@@ -87364,7 +87692,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_f32p16vlx1_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_56,
         .content_hash = UINT64_C(0x3c079df5a6647d59),
         .vectorized = 0,
@@ -87375,7 +87703,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_f32p16vlx1_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_56,
         .content_hash = UINT64_C(0x517a14aebcc68793),
         .vectorized = 0,
@@ -87386,7 +87714,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk_bf16",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_bf16_f32p16vlx1_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_56,
         .content_hash = UINT64_C(0xf448ef00c5213e62),
         .vectorized = 0,
@@ -90015,7 +90343,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_176,
         .content_hash = UINT64_C(0xc4e9db38caa814b2),
         .vectorized = 0,
@@ -90026,7 +90354,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_176,
         .content_hash = UINT64_C(0x1bc32a48f68eb06d),
         .vectorized = 0,
@@ -91203,7 +91531,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_301,
         .content_hash = UINT64_C(0x13ca063cd0570b6d),
         .vectorized = 0,
@@ -91214,7 +91542,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "q4_0",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_301,
         .content_hash = UINT64_C(0x3ed03ff1cdab4e03),
         .vectorized = 0,
@@ -91445,7 +91773,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_317,
         .content_hash = UINT64_C(0x7f48f4cb5a539f81),
         .vectorized = 0,
@@ -91456,7 +91784,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_317,
         .content_hash = UINT64_C(0x8dfe6bf9556ea94c),
         .vectorized = 0,
@@ -91709,7 +92037,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_337,
         .content_hash = UINT64_C(0x0a1b44be1dd81902),
         .vectorized = 0,
@@ -91720,7 +92048,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_337,
         .content_hash = UINT64_C(0x0fdb216f165d80ef),
         .vectorized = 0,
@@ -92347,7 +92675,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qai4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_380,
         .content_hash = UINT64_C(0x4190de4fc0c89f9e),
         .vectorized = 0,
@@ -92358,7 +92686,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nbits",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nbits_qai4c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_380,
         .content_hash = UINT64_C(0xddf21cc86a27f012),
         .vectorized = 0,
@@ -92985,7 +93313,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qai8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_439,
         .content_hash = UINT64_C(0x632edfe7648a93da),
         .vectorized = 0,
@@ -92996,7 +93324,7 @@ const tw_packer tw_generated_packers[] = {
         .source = "nbits",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nbits_qai8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
         .layout = &layout_439,
         .content_hash = UINT64_C(0xd0d95d1b62a644a6),
         .vectorized = 0,
@@ -93805,13 +94133,79 @@ const tw_packer tw_generated_packers[] = {
         .vectorized = 0,
     },
     {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4vlx4_sve_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_520,
+        .content_hash = UINT64_C(0x7c91af5979a35d5b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4vlx4_sve_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx4_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_520,
+        .content_hash = UINT64_C(0x22a6d7345c7d6c30),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_521,
+        .content_hash = UINT64_C(0xd84cccf062a3ca1b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "sve",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_kleidiai),
+        .features = TW_FEATURE_SVE,
+        .layout = &layout_521,
+        .content_hash = UINT64_C(0x6dae263275969a00),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "nxk",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_rhs_pack_nxk_qsi4c32p4vlx8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_521,
+        .content_hash = UINT64_C(0xa06ba377efef1f6b),
+        .vectorized = 0,
+    },
+    {
+        .name = "tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_i8mm_kleidiai",
+        .operand = "rhs",
+        .source = "q4_0",
+        .isa = "sve_i8mm",
+        .run = BUILT_3(tw_rhs_pack_q4_0_qsi4c32p4vlx8_sve_i8mm_kleidiai),
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM,
+        .layout = &layout_521,
+        .content_hash = UINT64_C(0x948b225cf25d4efc),
+        .vectorized = 0,
+    },
+    {
         .name = "tw_rhs_pack_q5_0_qsi5c32p4x4_scalar",
         .operand = "rhs",
         .source = "q5_0",
         .isa = "scalar",
         .run = tw_rhs_pack_q5_0_qsi5c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_520,
+        .layout = &layout_522,
         .content_hash = UINT64_C(0xfa68f4a1ea36221e),
         .vectorized = 0,
     },
@@ -93822,7 +94216,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_521,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x9aa6fd9ba7726f54),
         .vectorized = 0,
     },
@@ -93833,7 +94227,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_521,
+        .layout = &layout_523,
         .content_hash = UINT64_C(0x6b5d5e6864a397ea),
         .vectorized = 0,
     },
@@ -93844,7 +94238,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q5_0_qsi5c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_522,
+        .layout = &layout_524,
         .content_hash = UINT64_C(0x12191b1926d2aca7),
         .vectorized = 0,
     },
@@ -93855,7 +94249,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_523,
+        .layout = &layout_525,
         .content_hash = UINT64_C(0xa45b0bc35c45bd8b),
         .vectorized = 0,
     },
@@ -93866,7 +94260,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q5_0_qsi5c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_525,
+        .layout = &layout_527,
         .content_hash = UINT64_C(0x2ae97314aa26c881),
         .vectorized = 0,
     },
@@ -93877,7 +94271,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q6_k_qsi6k16p4x4_scalar,
         .features = 0,
-        .layout = &layout_528,
+        .layout = &layout_530,
         .content_hash = UINT64_C(0x32d66a455ec830be),
         .vectorized = 0,
     },
@@ -93888,7 +94282,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_529,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x55d90864114a007e),
         .vectorized = 1,
     },
@@ -93899,7 +94293,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_529,
+        .layout = &layout_531,
         .content_hash = UINT64_C(0x96a63bd14bd2d4bc),
         .vectorized = 1,
     },
@@ -93910,7 +94304,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q6_k_qsi6k16p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_532,
+        .layout = &layout_534,
         .content_hash = UINT64_C(0xb2302405fd09a647),
         .vectorized = 1,
     },
@@ -93921,7 +94315,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_533,
+        .layout = &layout_535,
         .content_hash = UINT64_C(0x08677e1b20554f26),
         .vectorized = 1,
     },
@@ -93932,7 +94326,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q6_k_qsi6k16p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_535,
+        .layout = &layout_537,
         .content_hash = UINT64_C(0xeef8646827a561c9),
         .vectorized = 1,
     },
@@ -93943,7 +94337,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_537,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xc3c9fbd35aec715b),
         .vectorized = 0,
     },
@@ -93954,7 +94348,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_q8_0_qsi8c32p4x4_scalar,
         .features = 0,
-        .layout = &layout_537,
+        .layout = &layout_539,
         .content_hash = UINT64_C(0xe0889166122f1a0e),
         .vectorized = 0,
     },
@@ -93965,7 +94359,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0xfce51f0430521f2e),
         .vectorized = 1,
     },
@@ -93976,7 +94370,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx2),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x41fe0f1032e705ba),
         .vectorized = 1,
     },
@@ -93987,7 +94381,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x0179d4cfa6371a68),
         .vectorized = 1,
     },
@@ -93998,7 +94392,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p16x4_avx_vnni),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_538,
+        .layout = &layout_540,
         .content_hash = UINT64_C(0x17961339f501642c),
         .vectorized = 1,
     },
@@ -94009,7 +94403,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_540,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x90e6d522193836cb),
         .vectorized = 1,
     },
@@ -94020,7 +94414,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_q8_0_qsi8c32p32x4_avx512_vnni),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_540,
+        .layout = &layout_542,
         .content_hash = UINT64_C(0x0f24aa402a25865d),
         .vectorized = 1,
     },
@@ -94031,7 +94425,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_541,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x0f1a5109ed6f7f99),
         .vectorized = 1,
     },
@@ -94042,7 +94436,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8x4_neon_dotprod),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_541,
+        .layout = &layout_543,
         .content_hash = UINT64_C(0x6f1e0af789089132),
         .vectorized = 1,
     },
@@ -94053,7 +94447,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_542,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0xd0a5be82b6068745),
         .vectorized = 1,
     },
@@ -94064,7 +94458,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p4x8_neon_i8mm),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_542,
+        .layout = &layout_544,
         .content_hash = UINT64_C(0x93d0ad2ea0a2149a),
         .vectorized = 1,
     },
@@ -94075,7 +94469,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_543,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0xa38d6f5441a7db72),
         .vectorized = 0,
     },
@@ -94086,7 +94480,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8svlx4_sme2),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_543,
+        .layout = &layout_545,
         .content_hash = UINT64_C(0x9a00c5c0d3b6fc8a),
         .vectorized = 0,
     },
@@ -94096,8 +94490,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xa07a05d85d02278d),
         .vectorized = 0,
     },
@@ -94107,8 +94501,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "q8_0",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_q8_0_qsi8c32p8vlx8_sve2),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_544,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_546,
         .content_hash = UINT64_C(0xae2e396a1b78e469),
         .vectorized = 0,
     },
@@ -94119,7 +94513,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_bf16,
         .features = 0,
-        .layout = &layout_546,
+        .layout = &layout_548,
         .content_hash = UINT64_C(0x6e76da157df9076b),
         .vectorized = 0,
     },
@@ -94130,7 +94524,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_f32,
         .features = 0,
-        .layout = &layout_547,
+        .layout = &layout_549,
         .content_hash = UINT64_C(0x3cc21b4c9e9a9204),
         .vectorized = 0,
     },
@@ -94141,7 +94535,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_548,
+        .layout = &layout_550,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -94152,7 +94546,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_551,
+        .layout = &layout_553,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -94163,7 +94557,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks,
         .features = 0,
-        .layout = &layout_554,
+        .layout = &layout_556,
         .content_hash = UINT64_C(0x9a5fb40e3383a4c6),
         .vectorized = 0,
     },
@@ -94174,7 +94568,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_549,
+        .layout = &layout_551,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -94185,7 +94579,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_552,
+        .layout = &layout_554,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -94196,7 +94590,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_bf16,
         .features = 0,
-        .layout = &layout_555,
+        .layout = &layout_557,
         .content_hash = UINT64_C(0x6a4c3e2fe258e6b6),
         .vectorized = 0,
     },
@@ -94207,7 +94601,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_550,
+        .layout = &layout_552,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -94218,7 +94612,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_553,
+        .layout = &layout_555,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -94229,7 +94623,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8c32p4x4_scalar_blocks_f32,
         .features = 0,
-        .layout = &layout_556,
+        .layout = &layout_558,
         .content_hash = UINT64_C(0xe7f939082413f01f),
         .vectorized = 0,
     },
@@ -94240,7 +94634,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_557,
+        .layout = &layout_559,
         .content_hash = UINT64_C(0x8920b466bed93ad6),
         .vectorized = 1,
     },
@@ -94251,7 +94645,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_558,
+        .layout = &layout_560,
         .content_hash = UINT64_C(0x52001a6d7abf0849),
         .vectorized = 1,
     },
@@ -94262,7 +94656,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_559,
+        .layout = &layout_561,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -94273,7 +94667,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_562,
+        .layout = &layout_564,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -94284,7 +94678,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_565,
+        .layout = &layout_567,
         .content_hash = UINT64_C(0x940deb70b0298560),
         .vectorized = 1,
     },
@@ -94295,7 +94689,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_560,
+        .layout = &layout_562,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -94306,7 +94700,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_563,
+        .layout = &layout_565,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -94317,7 +94711,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_bf16),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_566,
+        .layout = &layout_568,
         .content_hash = UINT64_C(0x858542cb90c3891e),
         .vectorized = 1,
     },
@@ -94328,7 +94722,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_561,
+        .layout = &layout_563,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -94339,7 +94733,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_564,
+        .layout = &layout_566,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -94350,7 +94744,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p16x4_avx2_blocks_f32),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_567,
+        .layout = &layout_569,
         .content_hash = UINT64_C(0x5e1e6653d7791493),
         .vectorized = 1,
     },
@@ -94361,7 +94755,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_571,
+        .layout = &layout_573,
         .content_hash = UINT64_C(0xc9f23d4a7d936bd1),
         .vectorized = 1,
     },
@@ -94372,7 +94766,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_572,
+        .layout = &layout_574,
         .content_hash = UINT64_C(0xf90107523c07fd57),
         .vectorized = 1,
     },
@@ -94383,7 +94777,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_573,
+        .layout = &layout_575,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -94394,7 +94788,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_576,
+        .layout = &layout_578,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -94405,7 +94799,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_579,
+        .layout = &layout_581,
         .content_hash = UINT64_C(0x921223799fd4589d),
         .vectorized = 1,
     },
@@ -94416,7 +94810,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_574,
+        .layout = &layout_576,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -94427,7 +94821,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_577,
+        .layout = &layout_579,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -94438,7 +94832,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_bf16),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_580,
+        .layout = &layout_582,
         .content_hash = UINT64_C(0x28ec446f2913dea8),
         .vectorized = 1,
     },
@@ -94449,7 +94843,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_575,
+        .layout = &layout_577,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -94460,7 +94854,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_578,
+        .layout = &layout_580,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -94471,7 +94865,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8c32p32x4_avx512_vnni_blocks_f32),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_581,
+        .layout = &layout_583,
         .content_hash = UINT64_C(0x76302f2a4528acaa),
         .vectorized = 1,
     },
@@ -94482,7 +94876,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_582,
+        .layout = &layout_584,
         .content_hash = UINT64_C(0x4bfa210263cbb70a),
         .vectorized = 1,
     },
@@ -94493,7 +94887,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_583,
+        .layout = &layout_585,
         .content_hash = UINT64_C(0x7565310c2aac6312),
         .vectorized = 1,
     },
@@ -94504,7 +94898,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_585,
+        .layout = &layout_587,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -94515,7 +94909,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_589,
+        .layout = &layout_591,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -94526,7 +94920,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_593,
+        .layout = &layout_595,
         .content_hash = UINT64_C(0x29d62feb3b8a618a),
         .vectorized = 1,
     },
@@ -94537,7 +94931,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_586,
+        .layout = &layout_588,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -94548,7 +94942,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_590,
+        .layout = &layout_592,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -94559,7 +94953,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_594,
+        .layout = &layout_596,
         .content_hash = UINT64_C(0x5a45893c5e0443db),
         .vectorized = 1,
     },
@@ -94570,7 +94964,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_587,
+        .layout = &layout_589,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -94581,7 +94975,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_591,
+        .layout = &layout_593,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -94592,7 +94986,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8x4_neon_dotprod_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_595,
+        .layout = &layout_597,
         .content_hash = UINT64_C(0x339439fa6839b881),
         .vectorized = 1,
     },
@@ -94603,7 +94997,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_599,
+        .layout = &layout_601,
         .content_hash = UINT64_C(0x47d241cd491b7226),
         .vectorized = 1,
     },
@@ -94614,7 +95008,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_600,
+        .layout = &layout_602,
         .content_hash = UINT64_C(0x70a8241b52a28f54),
         .vectorized = 1,
     },
@@ -94625,7 +95019,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_602,
+        .layout = &layout_604,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -94636,7 +95030,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_606,
+        .layout = &layout_608,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -94647,7 +95041,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_610,
+        .layout = &layout_612,
         .content_hash = UINT64_C(0x1ea7768c1812c55b),
         .vectorized = 1,
     },
@@ -94658,7 +95052,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_603,
+        .layout = &layout_605,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -94669,7 +95063,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_607,
+        .layout = &layout_609,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -94680,7 +95074,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_bf16),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_611,
+        .layout = &layout_613,
         .content_hash = UINT64_C(0x5dbd6d4559d83100),
         .vectorized = 1,
     },
@@ -94691,7 +95085,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_604,
+        .layout = &layout_606,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -94702,7 +95096,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_608,
+        .layout = &layout_610,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -94713,7 +95107,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p4x8_neon_i8mm_blocks_f32),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_612,
+        .layout = &layout_614,
         .content_hash = UINT64_C(0x56f476235fec2a89),
         .vectorized = 1,
     },
@@ -94724,7 +95118,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_616,
+        .layout = &layout_618,
         .content_hash = UINT64_C(0xb30db79bdb1ce2f4),
         .vectorized = 0,
     },
@@ -94735,7 +95129,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_617,
+        .layout = &layout_619,
         .content_hash = UINT64_C(0x67d2f33cecd9272c),
         .vectorized = 0,
     },
@@ -94746,7 +95140,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_618,
+        .layout = &layout_620,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -94757,7 +95151,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_621,
+        .layout = &layout_623,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -94768,7 +95162,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_624,
+        .layout = &layout_626,
         .content_hash = UINT64_C(0x354f4fd6599e318d),
         .vectorized = 0,
     },
@@ -94779,7 +95173,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_619,
+        .layout = &layout_621,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -94790,7 +95184,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_622,
+        .layout = &layout_624,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -94801,7 +95195,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_bf16),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_625,
+        .layout = &layout_627,
         .content_hash = UINT64_C(0x69672b77b101be6b),
         .vectorized = 0,
     },
@@ -94812,7 +95206,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_620,
+        .layout = &layout_622,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -94823,7 +95217,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_623,
+        .layout = &layout_625,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -94834,7 +95228,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8c32p8svlx4_sme2_blocks_f32),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_626,
+        .layout = &layout_628,
         .content_hash = UINT64_C(0x973ef30b66347120),
         .vectorized = 0,
     },
@@ -94845,7 +95239,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_628,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0x071b1f8def682dbd),
         .vectorized = 0,
     },
@@ -94856,7 +95250,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi2cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_628,
+        .layout = &layout_630,
         .content_hash = UINT64_C(0xd6abf3d42569c926),
         .vectorized = 0,
     },
@@ -94867,7 +95261,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x882a16c902e6dcb9),
         .vectorized = 0,
     },
@@ -94878,7 +95272,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0xeb066d7dbebef8bc),
         .vectorized = 0,
     },
@@ -94889,7 +95283,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x725cb2973fabde63),
         .vectorized = 0,
     },
@@ -94900,7 +95294,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_629,
+        .layout = &layout_631,
         .content_hash = UINT64_C(0x33168331555cf7f2),
         .vectorized = 0,
     },
@@ -94911,7 +95305,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_631,
+        .layout = &layout_633,
         .content_hash = UINT64_C(0x057a2ac28d87f623),
         .vectorized = 0,
     },
@@ -94922,7 +95316,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi2cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_631,
+        .layout = &layout_633,
         .content_hash = UINT64_C(0xe62102c81ab4f6ac),
         .vectorized = 0,
     },
@@ -94933,7 +95327,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_633,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0xe7e9347a05cbb984),
         .vectorized = 0,
     },
@@ -94944,7 +95338,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_633,
+        .layout = &layout_635,
         .content_hash = UINT64_C(0xac856b50102067b5),
         .vectorized = 0,
     },
@@ -94955,7 +95349,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_635,
+        .layout = &layout_637,
         .content_hash = UINT64_C(0x1d71e2db200358cc),
         .vectorized = 0,
     },
@@ -94966,7 +95360,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_635,
+        .layout = &layout_637,
         .content_hash = UINT64_C(0x8c11e9582a3cc5a5),
         .vectorized = 0,
     },
@@ -94976,8 +95370,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi2cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0xd1535be0c35a0c41),
         .vectorized = 0,
     },
@@ -94987,8 +95381,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi2cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_638,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_640,
         .content_hash = UINT64_C(0x2ff80a5d963ece4e),
         .vectorized = 0,
     },
@@ -94999,7 +95393,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_640,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0xcce4b35b9f4acaf8),
         .vectorized = 0,
     },
@@ -95010,7 +95404,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi4cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_640,
+        .layout = &layout_642,
         .content_hash = UINT64_C(0x64caec4f6c84d238),
         .vectorized = 0,
     },
@@ -95021,7 +95415,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_641,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0xf54d73253d127048),
         .vectorized = 1,
     },
@@ -95032,7 +95426,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_641,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x4097382bd3f74e07),
         .vectorized = 1,
     },
@@ -95043,7 +95437,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_641,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x4e1b32267991acc4),
         .vectorized = 1,
     },
@@ -95054,7 +95448,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_641,
+        .layout = &layout_643,
         .content_hash = UINT64_C(0x1caaa4378b1ee62d),
         .vectorized = 1,
     },
@@ -95065,7 +95459,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_643,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0xbdd3b8f7ac68886a),
         .vectorized = 1,
     },
@@ -95076,7 +95470,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi4cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_643,
+        .layout = &layout_645,
         .content_hash = UINT64_C(0x93d9c7984547ffa9),
         .vectorized = 1,
     },
@@ -95087,7 +95481,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_646,
+        .layout = &layout_648,
         .content_hash = UINT64_C(0x70eb9830889ca859),
         .vectorized = 1,
     },
@@ -95098,7 +95492,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_646,
+        .layout = &layout_648,
         .content_hash = UINT64_C(0x99d87afd105066e5),
         .vectorized = 1,
     },
@@ -95109,7 +95503,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_649,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0xe15552dddb729161),
         .vectorized = 1,
     },
@@ -95120,7 +95514,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_649,
+        .layout = &layout_651,
         .content_hash = UINT64_C(0xcf33a3ce15e475d5),
         .vectorized = 1,
     },
@@ -95130,8 +95524,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_650,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0x749e57f5e3015d9b),
         .vectorized = 0,
     },
@@ -95141,8 +95535,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_650,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_652,
         .content_hash = UINT64_C(0x1b87499660baa578),
         .vectorized = 0,
     },
@@ -95153,7 +95547,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_652,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0x0946212d0eb3b3c4),
         .vectorized = 0,
     },
@@ -95164,7 +95558,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_652,
+        .layout = &layout_654,
         .content_hash = UINT64_C(0xcaf0558c6643d508),
         .vectorized = 0,
     },
@@ -95175,7 +95569,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_654,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0x4bb2fa0aa3306471),
         .vectorized = 0,
     },
@@ -95186,7 +95580,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi4cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_654,
+        .layout = &layout_656,
         .content_hash = UINT64_C(0x0ea10c85748c568e),
         .vectorized = 0,
     },
@@ -95197,7 +95591,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_nxk_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_657,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0x6da3aab08b7d9de3),
         .vectorized = 0,
     },
@@ -95208,7 +95602,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "scalar",
         .run = tw_rhs_pack_kxn_qsi8cxp4x4_scalar_static,
         .features = 0,
-        .layout = &layout_657,
+        .layout = &layout_659,
         .content_hash = UINT64_C(0x5445550872ca8876),
         .vectorized = 0,
     },
@@ -95219,7 +95613,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_659,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x0455685cda85e599),
         .vectorized = 1,
     },
@@ -95230,7 +95624,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx2",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx2_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2,
-        .layout = &layout_659,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x7f11a798c9728233),
         .vectorized = 1,
     },
@@ -95241,7 +95635,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_659,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x1ae1c4a1bf73a79f),
         .vectorized = 1,
     },
@@ -95252,7 +95646,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp16x4_avx_vnni_static),
         .features = TW_FEATURE_AVX2 | TW_FEATURE_FMA | TW_FEATURE_F16C | TW_FEATURE_BMI2 | TW_FEATURE_AVXVNNI,
-        .layout = &layout_659,
+        .layout = &layout_661,
         .content_hash = UINT64_C(0x008aeb4536977147),
         .vectorized = 1,
     },
@@ -95263,7 +95657,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_nxk_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_662,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0x0455b1b66fe7f0d1),
         .vectorized = 1,
     },
@@ -95274,7 +95668,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "avx512_vnni",
         .run = BUILT_1(tw_rhs_pack_kxn_qsi8cxp32x4_avx512_vnni_static),
         .features = TW_FEATURE_AVX512F | TW_FEATURE_AVX512BW | TW_FEATURE_AVX512VL | TW_FEATURE_BMI2 | TW_FEATURE_AVX512VNNI,
-        .layout = &layout_662,
+        .layout = &layout_664,
         .content_hash = UINT64_C(0xe6f84ed2416ba1dd),
         .vectorized = 1,
     },
@@ -95285,7 +95679,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_664,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0x0167982a73f8edee),
         .vectorized = 1,
     },
@@ -95296,7 +95690,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_dotprod",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x4_neon_dotprod_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD,
-        .layout = &layout_664,
+        .layout = &layout_666,
         .content_hash = UINT64_C(0xacf74e122acbf866),
         .vectorized = 1,
     },
@@ -95307,7 +95701,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_667,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0x3f34706ce4c705d3),
         .vectorized = 1,
     },
@@ -95318,7 +95712,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "neon_i8mm",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8x8_neon_i8mm_static),
         .features = TW_FEATURE_NEON | TW_FEATURE_DOTPROD | TW_FEATURE_I8MM,
-        .layout = &layout_667,
+        .layout = &layout_669,
         .content_hash = UINT64_C(0xde2aca8a8bcfbbec),
         .vectorized = 1,
     },
@@ -95328,8 +95722,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "nxk",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_670,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0x2c2a152e3d61df9c),
         .vectorized = 0,
     },
@@ -95339,8 +95733,8 @@ const tw_packer tw_generated_packers[] = {
         .source = "kxn",
         .isa = "sve2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8vlx8_sve2_static),
-        .features = TW_FEATURE_SVE | TW_FEATURE_SVE2 | TW_FEATURE_I8MM,
-        .layout = &layout_670,
+        .features = TW_FEATURE_SVE | TW_FEATURE_I8MM | TW_FEATURE_SVE2,
+        .layout = &layout_672,
         .content_hash = UINT64_C(0xd3584b749db9858f),
         .vectorized = 0,
     },
@@ -95351,7 +95745,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_671,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xbd2c3b61742017ee),
         .vectorized = 0,
     },
@@ -95362,7 +95756,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static),
         .features = TW_FEATURE_SME,
-        .layout = &layout_671,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xc65be70e3324e0bd),
         .vectorized = 0,
     },
@@ -95373,7 +95767,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_671,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0x9dbae4cf3ab6bb72),
         .vectorized = 0,
     },
@@ -95384,7 +95778,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_671,
+        .layout = &layout_673,
         .content_hash = UINT64_C(0xf372d988d4eede8b),
         .vectorized = 0,
     },
@@ -95395,7 +95789,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_673,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x64391a040d95d15a),
         .vectorized = 0,
     },
@@ -95406,7 +95800,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme_static_kleidiai),
         .features = TW_FEATURE_SME,
-        .layout = &layout_673,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x34173e8403724e59),
         .vectorized = 0,
     },
@@ -95417,7 +95811,7 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_nxk_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_673,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x0b93c53f846bb8ea),
         .vectorized = 0,
     },
@@ -95428,42 +95822,42 @@ const tw_packer tw_generated_packers[] = {
         .isa = "sme2",
         .run = BUILT_3(tw_rhs_pack_kxn_qsi8cxp8svlx4_sme2_static_kleidiai),
         .features = TW_FEATURE_SME2,
-        .layout = &layout_673,
+        .layout = &layout_675,
         .content_hash = UINT64_C(0x32c571281f2ea5d3),
         .vectorized = 0,
     },
 };
-const size_t tw_generated_packer_count = 1751;
+const size_t tw_generated_packer_count = 1766;
 
 const tw_source tw_generated_sources[] = {
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_522, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_523, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_525, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_526, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_17, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk", TW_NXK, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_11, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_524, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_525, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_526, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_527, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_527, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_528, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_529, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {0, 0}, axes_527, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_528, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_529, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"kxn", TW_KXN, 0, 0, {{TW_DIM_K, {0, 0}, {1, 0}, {0, 0}}, {TW_F32, {0, 0}, axes_531, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_0", TW_Q4_0, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_532, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_533, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"q8_0", TW_Q8_0, 32, 34, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {16, 0}, axes_1, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_2, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nxk_bf16", TW_NXK_BF16, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_BF16, {0, 0}, axes_0, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_531, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_532, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_532, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_523, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_1", TW_Q4_1, 32, 20, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {32, 0}, axes_534, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_535, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_535, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_526, 1, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
     {"nbits", TW_NBITS, 0, 0, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S8, {0, 0}, axes_17, 1, 1, 128, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_533, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_534, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_535, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_536, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_536, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_537, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_537, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_538, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_539, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_540, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_541, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_542, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_543, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_543, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_544, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_545, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_546, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_547, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_548, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_548, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_549, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_549, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_550, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_551, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_552, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_553, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_529, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_530, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_554, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_555, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
-    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_556, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_557, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_559, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
-    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_560, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_561, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_561, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_562, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_562, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
-    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_563, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_564, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_565, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_566, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_567, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q4_k", TW_Q4_K, 256, 144, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {128, 0}, axes_536, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_537, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_538, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_539, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_539, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_540, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_540, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_0", TW_Q5_0, 32, 22, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {48, 0}, axes_541, 3, 1, 8, NULL, 0}, {TW_S1, {16, 0}, axes_542, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_543, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_1", TW_Q5_1, 32, 24, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_544, 3, 1, 8, NULL, 0}, {TW_S1, {32, 0}, axes_545, 2, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_546, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_546, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q5_k", TW_Q5_K, 256, 176, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {384, 0}, axes_547, 4, 1, 8, NULL, 0}, {TW_S1, {128, 0}, axes_548, 3, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_549, 3, 1, 0, NULL, 0}, {TW_S4, {64, 0}, axes_550, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_551, 1, 1, 0, NULL, 0}, {TW_F16, {16, 0}, axes_551, 1, 1, 0, NULL, 0}, {TW_S2, {36, 0}, axes_552, 3, 1, 0, NULL, 0}, {TW_S2, {68, 0}, axes_552, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q6_k", TW_Q6_K, 256, 210, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {0, 0}, axes_553, 5, 1, 8, NULL, 0}, {TW_S2, {1024, 0}, axes_554, 4, 1, 0, NULL, 0}, {TW_S8, {1536, 0}, axes_555, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {1664, 0}, axes_556, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"iq4_nl", TW_IQ4_NL, 32, 18, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {16, 0}, axes_532, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_533, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"mxfp4", TW_MXFP4, 32, 17, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {8, 0}, axes_557, 3, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_E8M0, {0, 0}, axes_558, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_e2m1}},
+    {"iq4_xs", TW_IQ4_XS, 256, 136, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S4, {64, 0}, axes_559, 4, 1, 8, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {32, 0}, axes_560, 2, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {0, 0}, axes_561, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {16, 0}, axes_562, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, &codes_iq4}},
+    {"q2_k", TW_Q2_K, 256, 84, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {128, 0}, axes_563, 4, 1, 2, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S4, {0, 0}, axes_564, 2, 1, 0, NULL, 0}, {TW_S4, {4, 0}, axes_564, 2, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {640, 0}, axes_565, 1, 1, 0, NULL, 0}, {TW_F16, {656, 0}, axes_565, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
+    {"q3_k", TW_Q3_K, 256, 110, {{TW_DIM_N, {0, 0}, {1, 0}, {0, 0}}, {TW_S2, {256, 0}, axes_566, 4, 1, 2, NULL, 0}, {TW_S1, {0, 0}, axes_567, 3, 1, 0, NULL, 0}, {TW_S4, {768, 0}, axes_568, 3, 1, 32, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_F16, {864, 0}, axes_569, 1, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_S2, {832, 0}, axes_570, 3, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, {TW_TYPE_NONE, {0, 0}, NULL, 0, 1, 0, NULL, 0}, NULL}},
 };
 const size_t tw_generated_source_count = 28;
 
@@ -95518,18 +95912,18 @@ static const float rates_0[] = {  /* golden-cove */
     27.68,56.89,56.89,80.31,80.31,59.08,64,80.31,81.92,62.31,62.31,64.27,68.76,68.76,69.94,72.52,
     72.52,73.16,95.81,95.81,96.95,104,104,104.7,108.7,108.7,109,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,0,0,
-    22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,16.52,
-    14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,87.15,
-    87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,15.46,
-    15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,65.36,
-    64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,115.8,
-    116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,0,0,
-    14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,113.8,0,
-    0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,
+    0,0,0,0,22.56,26.26,56.89,80.31,0,0,0,0,0,0,13.23,18.82,16,35.31,31.31,68.27,0,0,0,0,0,11.64,
+    16.52,14.22,28.44,27.43,53.89,0,0,0,0,0,14.49,14.49,17.45,39.08,39.08,44.52,44.52,65.36,65.36,
+    87.15,87.15,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,15.06,14.95,14.95,15.1,15.46,
+    15.46,15.53,15.72,15.72,15.76,17.45,17.86,17.93,17.93,18.09,18.54,18.54,18.63,18.86,18.86,18.91,
+    65.36,64,45.68,45.68,46.72,48.28,48.28,48.86,49.7,49.7,50,87.15,89.04,105.7,105.7,107.1,115.8,
+    115.8,116.6,121.6,121.6,122,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,
+    0,0,14.49,39.08,17.45,44.52,65.36,87.15,0,0,0,0,0,0,24.38,12.8,35.31,51.2,64,64,102.4,113.8,
+    113.8,0,0,0,0,0,0,0,0,0,0,0,0,26.39,12.8,37.24,51.2,76.8,76.8,113.8,113.8,120.5,120.5,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,16,12.8,21.33,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_1[] = {  /* redwood-cove */
     0,0,0,0,0,0,0,0,0,0,0,16,16,16,16,16,16,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,0,0,0,0,16,16,0,
@@ -95582,18 +95976,18 @@ static const float rates_1[] = {  /* redwood-cove */
     19.69,39.38,39.38,66.06,66.06,39.38,42.67,66.06,68.27,42.67,42.67,44.52,46.55,46.55,47.63,48.76,
     48.76,49.35,77.28,77.28,78.77,84.45,84.45,85.33,88.56,88.56,89.04,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,
-    0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,7.758,
-    11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,81.92,
-    81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,10.46,
-    10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,64,
-    44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,112.2,
-    113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,0,
-    9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,0,
-    0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,
+    0,0,0,0,0,0,0,15.06,18.96,39.38,66.06,0,0,0,0,0,0,8.828,12.96,10.67,25.22,20.9,50.57,0,0,0,0,0,
+    7.758,11.13,9.481,21.33,18.29,42.67,0,0,0,0,0,9.66,9.66,11.64,37.37,37.37,42.67,42.67,64,64,
+    81.92,81.92,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,10.04,10.14,10.14,10.26,10.4,10.4,
+    10.46,10.53,10.53,10.56,11.64,11.91,12.19,12.19,12.34,12.49,12.49,12.56,12.64,12.64,12.68,65.22,
+    64,44.52,44.52,46.55,47.63,47.63,48.76,49.35,49.35,49.95,81.92,85.33,99.9,99.9,102.4,112.2,
+    112.2,113.8,119.6,119.6,120.5,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,0,
+    0,9.66,37.37,11.64,42.67,64,81.92,0,0,0,0,0,0,16.52,12.8,24.98,44.52,46.55,46.55,89.04,105,105,
+    0,0,0,0,0,0,0,0,0,0,0,0,17.66,12.8,25.6,46.55,51.2,51.2,93.09,93.09,107.8,107.8,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,10.67,12.8,14.22,51.2,76.42,76.42,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,
 };
 static const float rates_2[] = {  /* zen4 */
     0,0,0,0,0,0,0,0,0,0,0,24,24,32,32,32,32,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,24,32,0,0,0,0,24,32,0,
@@ -95645,17 +96039,17 @@ static const float rates_2[] = {  /* zen4 */
     39.54,39.54,50.57,50.57,37.93,40.96,50.57,50.57,43.57,42.67,44.52,47.08,46.55,47.63,49.05,48.76,
     49.35,56.5,56.11,56.11,60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,0,0,
-    31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,20.98,
-    18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,50.57,
-    50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,20.38,
-    20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,35.31,
-    32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,60.01,
-    59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,
-    0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,64,0,0,
-    0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,
+    0,0,0,31.03,37.93,39.54,50.57,0,0,0,0,0,0,17.9,25.73,21.79,41.8,20.9,50.57,0,0,0,0,0,15.52,
+    20.98,18.96,35.07,17.07,40.96,0,0,0,0,0,19.69,19.69,23.27,34.13,34.13,48.08,48.08,35.31,35.31,
+    50.57,50.57,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,19.92,19.63,19.5,19.76,20.45,
+    20.38,20.51,20.88,20.84,20.92,23.27,23.27,23.86,23.77,23.95,24.7,24.65,24.75,25.14,25.12,25.17,
+    35.31,32,38.64,37.93,37.93,40.55,40.16,40.16,41.58,41.37,41.37,50.57,50.57,56.5,56.11,56.11,
+    60.01,59.8,59.8,61.94,61.83,61.83,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,
+    0,0,0,0,0,19.69,34.13,23.27,48.08,35.31,50.57,0,0,0,0,0,0,33.03,16,49.95,64,46.55,46.55,64,64,
+    64,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,51.2,51.2,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,21.33,16,28.44,64,42.67,42.67,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 static const float rates_3[] = {  /* zen5 */
     0,0,0,0,0,0,0,0,0,0,0,41.14,41.14,64,64,64,64,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,41.14,64,0,0,0,
@@ -95707,18 +96101,18 @@ static const float rates_3[] = {  /* zen5 */
     38.64,37.93,39.38,81.92,81.92,102.4,102.4,78.77,85.33,102.4,102.4,84.02,83.17,85.78,92.3,91.79,
     93.36,97.09,96.8,97.67,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,
     0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,
-    0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,102.4,0,0,0,0,
-    0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,48.76,48.76,65.36,
-    65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,15.26,15.2,15.28,
-    15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,24.82,25.21,25.21,
-    25.21,65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,102.4,112.2,112.2,
-    112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,
-    102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,16,49.95,64,93.09,
-    93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,128,128,128,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,
-    0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,31.03,38.64,
+    81.92,102.4,0,0,0,0,0,0,0,0,31.03,38.64,81.92,102.4,0,0,0,0,0,0,17.96,26.26,21.79,41.8,42.67,
+    102.4,0,0,0,0,0,15.52,22.26,18.96,35.31,36.57,81.92,0,0,0,0,0,19.69,19.69,23.54,34.13,34.13,
+    48.76,48.76,65.36,65.36,102.4,102.4,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.32,20.08,
+    15.26,15.2,15.28,15.62,15.59,15.63,15.81,15.79,15.81,23.27,23.81,24.09,24.09,24.09,24.82,24.82,
+    24.82,25.21,25.21,25.21,65.36,64,57.89,57.49,58.51,60.79,60.57,61.13,62.36,62.24,62.53,102.4,
+    102.4,112.2,112.2,112.2,119.6,119.6,119.6,123.7,123.7,123.7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,19.69,34.13,
+    23.54,48.76,65.36,102.4,0,0,0,0,0,0,0,0,19.69,34.13,23.54,48.76,65.36,102.4,0,0,0,0,0,0,33.03,
+    16,49.95,64,93.09,93.09,128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,35.31,16,51.2,64,102.4,102.4,128,
+    128,128,128,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,16,16,28.44,64,76.8,76.8,128,128,128,128,0,0,0,
+    0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,
 };
 const tw_core tw_generated_cores[] = {
     {"golden-cove", "Intel", 6, 0, 1310720, 3072, 2, rates_0},

@@ -11,7 +11,7 @@
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // from   specs/matmul_clamp_f32_qsi8d32p_qai8c32p.yaml (9b7f92239e97d51c)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4b95d59966c3a31a)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

@@ -25,7 +25,7 @@
 // from   specs/matmul_clamp_f32_qsi8d32p_qmx4c32p.yaml (c14f82272deeb702)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4c32p.yaml (732eb37b7cbb3f40)
 // from   specs/matmul_clamp_f32_qsi8d32p_qnl4k32p.yaml (7bc6e76755b77ae2)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4b95d59966c3a31a)
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi8c32p.yaml (955c701030183c3e)
 // again  tilewright generate
 

@@ -10,7 +10,7 @@
 //          | 64 x k bits of codes | 16 f16 x scales a block | 16 f32 x sums | 16 f32 x bias |
 //
 // from   specs/matmul_clamp_f32_qai8dxp_qsi4c32p.yaml (9b8e918398aa5c74)
-// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (60c3b46324f88ce7)
+// from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4b95d59966c3a31a)
 // again  tilewright generate
 
 #include "tilewright/kernel.h"

@@ -174,7 +174,7 @@ std::string print_client_source(const ClientMatmul& matmul,
   const Variant& kernel = *matmul.kernels.front();
   const std::string lhs = is_unpacked(kernel.lhs) ? "" : panel_bytes_function("lhs", kernel.lhs);
   const std::string text = declare_codes(codes, "tw_args") + lhs +
-                           panel_bytes_function("rhs", kernel.rhs) +
+                           panel_bytes_function("rhs", told_rhs(matmul)) +
                            definitions(matmul.name, functions);
   return fmt::format(
       "#include \"{}\"\n\n#include \"kai/kai_common.h\"\n#include \"multiply.h\"\n\n{}",

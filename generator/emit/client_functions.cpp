@@ -45,21 +45,45 @@ bool lacks_long_blocks(const Variant& kernel, const std::vector<ClientCode>& cod
   return kernel.lhs.block != 0 && codes.size() == 1 && !has_long_blocks(kernel.rhs);
 }
 
-/// The kernel that serves blocks of `bl`.
-std::string call_kernel(const Variant& kernel, const std::vector<ClientCode>& codes) {
+/// The kernel that serves blocks of `bl`, where vectors are as long as panels are wide.
+std::string call_kernel(const ClientMatmul& matmul, const Variant& kernel,
+                        const std::vector<ClientCode>& codes) {
   if (lacks_long_blocks(kernel, codes)) {
+    const std::string panel = length_text(kernel.rhs.panel);
+    const std::string told = length_text(told_rhs(matmul).panel);
+    const std::string fits = panel == told ? "" : fmt::format(" && {} == {}", panel, told);
     return fmt::format(
-        "  if (bl == {}) {{\n"
+        "  if (bl == {}{}) {{\n"
         "    {}(&args);\n"
         "  }} else {{\n"
         "    tw_kai_multiply_{}_{}(&args, {}, {}, {});\n"
         "  }}\n",
-        shortest_block, codes.front().symbol, kernel.family.lhs->name, kernel.family.rhs->name,
-        length_text(kernel.lhs.panel), length_text(kernel.rhs.panel), kernel.rhs.order.kr);
+        shortest_block, fits, codes.front().symbol, kernel.family.lhs->name,
+        kernel.family.rhs->name, length_text(kernel.lhs.panel), told, kernel.rhs.order.kr);
   }
   if (codes.size() == 1) return fmt::format("  {}(&args);\n", codes.front().symbol);
   return fmt::format("  (bl == {} ? {} : {})(&args);\n", codes.front().block, codes.front().symbol,
                      codes.back().symbol);
+}
+
+/// As the body of a branch.
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at) + 1;
+    text += "  " + lines.substr(at, end - at);
+    at = end;
+  }
+  return text;
+}
+
+/// What calls those for the rest: one row may have its own.
+std::string call_rest(const ClientMatmul& matmul, const std::vector<ClientCode>& rest) {
+  if (matmul.single.empty()) return call_kernel(matmul, *matmul.rest.front(), rest);
+  const auto middle = rest.begin() + static_cast<std::ptrdiff_t>(rest.size() / 2);
+  return fmt::format("  if (rest == 1) {{\n{}  }} else {{\n{}  }}\n",
+                     indented(call_kernel(matmul, *matmul.single.front(), {middle, rest.end()})),
+                     indented(call_kernel(matmul, *matmul.rest.front(), {rest.begin(), middle})));
 }
 
 /// Codes of the kernels for whole tiles come first, then those for the rest.
@@ -67,12 +91,15 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
   const Variant& kernel = *matmul.kernels.front();
   if (is_indirect(kernel)) return call_by_table_rows(matmul, codes);
   const Variant& rest = *matmul.rest.front();
-  const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / 2);
-  const std::string left = fmt::format("m % {}", length_text(kernel.tile.m));
-  const std::string few = fmt::format("{0} <= {1} ? {0} : 0", left, length_text(rest.tile.m));
-  const std::string panels =
-      is_unpacked(kernel.lhs) ? "args.m" : "args.m / " + length_text(kernel.lhs.panel);
+  const size_t parts = matmul.single.empty() ? 2 : 3;
+  const auto middle = codes.begin() + static_cast<std::ptrdiff_t>(codes.size() / parts);
+  const bool unpacked = is_unpacked(kernel.lhs);
+  const std::string most = length_text(kernel.tile.m - rest.tile.m);
+  const auto if_any = [](const std::string& call) {
+    return "  if (args.m != 0) {\n" + indented(call) + "  }\n";
+  };
   return fmt::format(
+      "  const size_t left = m % {};\n"
       "  const size_t rest = {};\n"
       "  args.m = m - rest;\n"
       "{}"
@@ -80,8 +107,10 @@ std::string call_by_rows(const ClientMatmul& matmul, const std::vector<ClientCod
       "  args.dst = (char*)dst + args.m * dst_stride_row;\n"
       "  args.m = rest;\n"
       "{}",
-      is_unpacked(kernel.lhs) ? left : few, call_kernel(kernel, {codes.begin(), middle}), panels,
-      call_kernel(rest, {middle, codes.end()}));
+      length_text(kernel.tile.m), unpacked ? "left" : fmt::format("left <= {} ? left : 0", most),
+      if_any(call_kernel(matmul, kernel, {codes.begin(), middle})),
+      unpacked ? "args.m" : "args.m / " + length_text(kernel.lhs.panel),
+      if_any(call_rest(matmul, {middle, codes.end()})));
 }
 
 /// What outputs are clamped to, and of codes which one stands for 0.
@@ -123,21 +152,22 @@ ClientFunction run_matmul(const ClientMatmul& matmul, const std::vector<ClientCo
   }
   run.parameters = with(run.parameters, clamp_parameters(kernel.family));
   if (has_one_row(matmul)) run.body += client_check("m == 1");
-  run.body += check_blocks(kernel.rhs) +
-              "  tw_args args = {0};\n"
-              "  args.size = sizeof args;\n"
-              "  args.m = m;\n"
-              "  args.n = n;\n"
-              "  args.k = k;\n" +
-              (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(matmul) +
-              "  args.rhs = rhs_packed;\n"
-              "  args.rhs_stride = rhs_panel_bytes(k" +
-              (bl.empty() ? "" : ", bl") +
-              ");\n"
-              "  args.dst = dst;\n"
-              "  args.dst_stride = dst_stride_row;\n" +
-              clamp_args(kernel.family) +
-              (matmul.rest.empty() ? call_kernel(kernel, codes) : call_by_rows(matmul, codes));
+  run.body +=
+      check_blocks(kernel.rhs) +
+      "  tw_args args = {0};\n"
+      "  args.size = sizeof args;\n"
+      "  args.m = m;\n"
+      "  args.n = n;\n"
+      "  args.k = k;\n" +
+      (bl.empty() ? "" : "  args.block = bl;\n") + lhs_args(matmul) +
+      "  args.rhs = rhs_packed;\n"
+      "  args.rhs_stride = rhs_panel_bytes(k" +
+      (bl.empty() ? "" : ", bl") +
+      ");\n"
+      "  args.dst = dst;\n"
+      "  args.dst_stride = dst_stride_row;\n" +
+      clamp_args(kernel.family) +
+      (matmul.rest.empty() ? call_kernel(matmul, kernel, codes) : call_by_rows(matmul, codes));
   return run;
 }
 
@@ -203,6 +233,12 @@ std::string length_text(Length length) {
   return vectors == 1 ? one : fmt::format("({} * {})", vectors, one);
 }
 
+Layout told_rhs(const ClientMatmul& matmul) {
+  Layout layout = matmul.kernels.front()->rhs;
+  if (matmul.n_step.is_fixed() && !layout.panel.is_fixed()) layout.panel = matmul.n_step;
+  return layout;
+}
+
 std::string row_bytes_text(const Layout& layout) {
   const int64_t once =
       panel_bytes(layout, 0) == Length{} ? 0 : ratio(panel_bytes(layout, 0), layout.panel);
@@ -233,13 +269,13 @@ std::vector<ClientFunction> matmul_functions(const ClientMatmul& matmul,
       number("m_step", matmul.m_step),
       number("n_step", matmul.n_step),
       number("mr", kernel.lhs.panel),
-      number("nr", kernel.rhs.panel),
+      number("nr", told_rhs(matmul).panel),
       number("kr", matmul.kr),
       number("sr", matmul.sr),
       is_unpacked(kernel.lhs)
           ? lhs_offset(matmul)
           : packed_offset("lhs", "m_idx", kernel.lhs, told ? kernel.rhs : kernel.lhs),
-      packed_offset("rhs", "n_idx", kernel.rhs, kernel.rhs),
+      packed_offset("rhs", "n_idx", told_rhs(matmul), told_rhs(matmul)),
       {"get_dst_offset",
        "size_t",
        {"size_t m_idx", "size_t n_idx", "size_t dst_stride"},

@@ -45,5 +45,8 @@ std::string length_text(Length length);
 /// C for the bytes that a row or a column takes in packed panels of such a layout, of k and, with
 /// blocks, of bl.
 std::string row_bytes_text(const Layout& layout);
+/// The weights' layout as callers are told it: panels of a vector have a number of columns where
+/// steps do, for vectors of one length only.
+Layout told_rhs(const ClientMatmul& matmul);
 
 }  // namespace tw

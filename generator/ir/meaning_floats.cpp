@@ -16,6 +16,13 @@ void fma_lane(const Step& s, uint8_t* to) {
   }
 }
 
+void fmul_lane(const Step& s, uint8_t* to) {
+  const auto of_segment = lane_of_segment(s.imm);
+  for (size_t i = 0; i < s.to.bytes / 4; ++i) {
+    put(to, i, lane<float>(s, 0, i) * lane<float>(s, 1, of_segment(i)));
+  }
+}
+
 void convert_fixed(const Step& s, uint8_t* to) {
   for (size_t i = 0; i < s.to.bytes / 4; ++i) {
     const auto number = static_cast<float>(lane<int32_t>(s, 0, i));

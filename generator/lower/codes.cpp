@@ -361,7 +361,7 @@ Rows Multiplier::arrange(const Tile1& t, const std::vector<Value>& totals) {
 
 Value real_of_sum(const Tile1& t, Value sum) {
   constexpr int factor_bits = 4;
-  if (!has_high_nibbles(t.v)) {
+  if (!has_high_nibbles(t.v) || keeps_factor(t)) {
     return t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
   }
   if (t.b.isa().has(OpCode::cvt_fixed_f32)) {
@@ -370,6 +370,11 @@ Value real_of_sum(const Tile1& t, Value sum) {
   const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
   const Value real = t.b.op(OpCode::cvt_i32_f32, {sum}, {}, "real", Role::operand);
   return t.b.op(OpCode::fmul, {real, part}, {}, "real", Role::operand);
+}
+
+bool keeps_factor(const Tile1& t) {
+  const bool tiles = contract_of(t.v).contraction == Contraction::outer;
+  return has_high_nibbles(t.v) && !tiles && !t.b.isa().has(OpCode::cvt_fixed_f32);
 }
 
 bool has_high_nibbles(const Variant& v) {
@@ -410,9 +415,9 @@ std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base
   return {high, t.b.op(OpCode::fmul, {eight, part}, {}, "sums_of_codes", Role::operand)};
 }
 
-std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals) {
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every) {
   const Value part = splat32(t.b, 0x3d800000U, "sixteenth");
-  for (size_t i = 0; i < totals.size(); i += 2) {
+  for (size_t i = 0; i < totals.size(); i += every) {
     totals[i] = t.b.op(OpCode::fmul, {totals[i], part}, {}, "f", Role::accumulator);
   }
   return totals;

@@ -56,10 +56,10 @@ Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector
   return t.b.op(OpCode::cvt_i32_f32, {wide}, {}, name, Role::operand);
 }
 
-std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> rhs, Value beyond) {
-  if (beyond == no_value) return rhs;
-  rhs[0] = t.b.op(OpCode::iadd, {rhs[0], beyond}, {}, "scales", Role::address);
-  return rhs;
+std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> cursors, Value beyond) {
+  if (beyond == no_value) return cursors;
+  cursors[0] = t.b.op(OpCode::iadd, {cursors[0], beyond}, {}, "scales", Role::address);
+  return cursors;
 }
 
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind) {
@@ -219,6 +219,33 @@ std::vector<Value> add_block_and_offsets(const Tile1& t, Multiplier& multiplier,
   return totals;
 }
 
+/// Whether the scales of a panel's rows become lanes of every segment: a vector of halves, most of
+/// which are codes, ends within the panel's block, however long it is.
+bool has_lane_scales(const Tile1& t) {
+  constexpr int64_t longest = 256;
+  const Isa& isa = t.b.isa();
+  const Layout& layout = *t.lhs.layout;
+  const bool before_codes = has_half_scales(t) && !has_fields_apart(layout);
+  if (isa.vector_bytes.is_fixed() || !before_codes) return false;
+  const int64_t codes = segment_lanes * layout.block;
+  return t.lhs.rows % segment_lanes == 0 && codes >= longest / 2 && isa.has(OpCode::fmul_lane) &&
+         isa.has(OpCode::dup_lane, 128);
+}
+
+/// Sums, rows of vectors, times their rows' scales.
+void times_lanes(const Tile1& t, const std::vector<Place>& rows, std::vector<Value>& reals) {
+  Value lanes = no_value;
+  for (size_t i = 0; i < reals.size(); ++i) {
+    const size_t row = i / static_cast<size_t>(t.vectors());
+    const int64_t lane = static_cast<int64_t>(row) % segment_lanes;
+    if (lane == 0 && i % static_cast<size_t>(t.vectors()) == 0) {
+      lanes = t.b.op(OpCode::dup_lane, {rows_together(t, rows[row])}, {.bits = 128}, "scale_rows",
+                     Role::operand);
+    }
+    reals[i] = t.b.op(OpCode::fmul_lane, {reals[i], lanes}, {.imm = lane}, "real", Role::operand);
+  }
+}
+
 /// One block's sums of all rows and columns into the f32 accumulators. `at.rhs`: as column_scale()
 /// wants it; `sums`: cursors of start_block(); `steps`: none without super-blocks.
 std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KState& at,
@@ -242,7 +269,9 @@ std::vector<Value> add_block(const Tile1& t, Multiplier& multiplier, const KStat
       reals[i] = t.b.op(OpCode::fma, {rows[i], zeros[i], reals[i]}, {}, "real", Role::operand);
     }
   }
-  if (field_of(*t.lhs.layout, FieldKind::scales).per_block) {
+  if (has_lane_scales(t)) {
+    times_lanes(t, all_in_block(t, at.lhs, FieldKind::scales), reals);
+  } else if (field_of(*t.lhs.layout, FieldKind::scales).per_block) {
     const std::vector<Value> rows =
         multiplier.row_scales(t, all_in_block(t, at.lhs, FieldKind::scales));
     for (size_t i = 0; i < reals.size(); ++i) {
@@ -262,8 +291,9 @@ class BlockAdder {
   BlockAdder(const Tile1& t, Multiplier& multiplier)
       : t_(t),
         multiplier_(multiplier),
-        beyond_(beyond_codes(t, FieldKind::scales)),
-        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, FieldKind::scale_steps)
+        beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
+        rows_beyond_(t.lhs.sub == no_value ? no_value : beyond_codes(t, t.lhs, FieldKind::scales)),
+        steps_beyond_(t.v.rhs.super_block != 0 ? beyond_codes(t, t.rhs, FieldKind::scale_steps)
                                                : no_value) {}
 
   /// All of k.
@@ -328,19 +358,22 @@ class BlockAdder {
   std::vector<Value> scaled(KState at, const std::vector<Value>& sums,
                             const std::vector<Value>& acc, const Steps& steps) {
     at.rhs = moved_beyond(t_, std::move(at.rhs), beyond_);
+    at.lhs = moved_beyond(t_, std::move(at.lhs), rows_beyond_);
     return add_block(t_, multiplier_, at, sums, acc, steps);
   }
 
   const Tile1& t_;
   Multiplier& multiplier_;
-  Value beyond_, steps_beyond_;
+  Value beyond_, rows_beyond_, steps_beyond_;
 };
 
 }  // namespace
 
 Rows block_sums(const Tile1& t, Multiplier& multiplier) {
   multiplier.prepare(t);
-  return multiplier.arrange(t, BlockAdder(t, multiplier).add());
+  std::vector<Value> totals = BlockAdder(t, multiplier).add();
+  if (keeps_factor(t)) totals = without_factor(t, std::move(totals), 1);
+  return multiplier.arrange(t, totals);
 }
 
 }  // namespace tw

@@ -26,7 +26,7 @@ class BlockTiles {
       : t_(t),
         b_(t.b),
         how_(make_outer(t.v)),
-        beyond_(beyond_codes(t, FieldKind::scales)),
+        beyond_(beyond_codes(t, t.rhs, FieldKind::scales)),
         scaled_rows_(field_of(*t.lhs.layout, FieldKind::scales).per_block),
         has_offsets_(field_index(*t.rhs.layout, FieldKind::offsets) >= 0) {}
 

@@ -72,7 +72,7 @@ KState first_state(const Tile1& t, Multiplier& multiplier) {
 std::vector<Value> multiply_blocks(const Tile1& t, Accumulation& multiplier) {
   multiplier.prepare(t);
   const Layout& weights = *t.rhs.layout;
-  const Value beyond = beyond_codes(t, FieldKind::scales);
+  const Value beyond = beyond_codes(t, t.rhs, FieldKind::scales);
   const auto begin = [&](std::vector<Value> rhs) {
     if (is_behind_codes(weights, FieldKind::scales)) rhs = ends_of_codes(t, rhs, weights);
     multiplier.begin_block(t, moved_beyond(t, rhs, beyond));

@@ -78,8 +78,14 @@ std::vector<Value> field_pointers(const Tile1& t, const Panels1D& side, FieldKin
 
 std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side) {
   if (side.sub == no_value) return side.base;
-  if (side.layout->block != 0 && &side == &t.lhs) {
-    throw std::invalid_argument("with blocks a tile has the rows of whole panels");
+  // A lane of four values is loaded with the lanes behind it.
+  const Layout& layout = *side.layout;
+  const bool more = layout.fields.size() > 2 || has_long_blocks(layout) || layout.order.kr < 8;
+  if (layout.block != 0 && &side == &t.lhs && more) {
+    throw std::invalid_argument(
+        "with blocks a tile has the rows of whole panels, but where short ones have scales only "
+        "and "
+        "kr is 8");
   }
   const Value skip = times(t.b, side.sub, code_pitch(*side.layout));
   return {t.b.op(OpCode::iadd, {side.base.front(), skip}, {}, "codes", Role::address)};
@@ -103,12 +109,12 @@ std::vector<Value> field_cursors(const Layout& layout, std::vector<Value> cursor
   return {cursors.begin() + static_cast<std::ptrdiff_t>(cursors.size() / 2), cursors.end()};
 }
 
-Value beyond_codes(const Tile1& t, FieldKind kind) {
-  const Layout& layout = *t.rhs.layout;
+Value beyond_codes(const Tile1& t, const Panels1D& side, FieldKind kind) {
+  const Layout& layout = *side.layout;
   if (has_fields_apart(layout)) return no_value;
   const int64_t beyond = row_bytes(layout, kind) - code_pitch(layout);
-  if (t.rhs.sub == no_value || beyond == 0) return no_value;
-  return t.b.op(OpCode::imul, {t.rhs.sub, t.b.constant(beyond)}, {}, "beyond", Role::address);
+  if (side.sub == no_value || beyond == 0) return no_value;
+  return t.b.op(OpCode::imul, {side.sub, t.b.constant(beyond)}, {}, "beyond", Role::address);
 }
 
 Length code_offset(const Layout& layout, int64_t row, int64_t k) {

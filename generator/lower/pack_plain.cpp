@@ -78,6 +78,7 @@ class PlainPacker {
         const Value scales = block(places, first_k, FieldKind::scales);
         const Value bytes = given_.length(block_field_bytes(layout_) + apart_bytes(layout_));
         b_.op(OpCode::fill_bytes, {scales, b_.constant(0), bytes});
+        if (begins_with_scales()) to = plus(b_, {to, given_.length(codes_in_block())});
       } else {
         to = plus(b_, {to, codes_bytes(b_, layout_, first_k)});
       }
@@ -117,7 +118,16 @@ class PlainPacker {
         product(b_, {blocks_in(first_k), given_.length(block_field_bytes(layout_))});
     const Value at =
         plus(b_, {places.codes, plus(b_, {codes_bytes(b_, layout_, first_k), fields})});
-    return kind == FieldKind::data ? at : plus(b_, {at, codes_bytes(b_, layout_, block_)});
+    if (kind == FieldKind::data || begins_with_scales()) return at;
+    return plus(b_, {at, codes_bytes(b_, layout_, block_)});
+  }
+
+  /// Codes stand behind them then, else in front of all that a block has.
+  [[nodiscard]] bool begins_with_scales() const {
+    return layout_.block != 0 && !is_super() && codes_in_block() != Length{};
+  }
+  [[nodiscard]] Length codes_in_block() const {
+    return field_offset(layout_, static_cast<size_t>(field_index(layout_, FieldKind::data)), 0);
   }
 
   [[nodiscard]] Value blocks_in(Value k) const {
@@ -227,7 +237,9 @@ class PlainPacker {
   [[nodiscard]] Place moved(Value start, const Path& path, Value n, Value k,
                             const char* name) const {
     Place at = place(given_, path, Dim::n, n);
-    const Value first = b_.add(start, path.base.divided(8));
+    const Length base = path.base.divided(8);
+    const Value first =
+        base.is_fixed() ? b_.add(start, base) : plus(b_, {start, given_.length(base)});
     at.bytes = at.bytes == no_value ? first : plus(b_, {first, at.bytes});
     const Value more = place(given_, path_far(path), Dim::k, k).bytes;
     if (more != no_value) at.bytes = plus(b_, {at.bytes, more}, name);

@@ -79,7 +79,7 @@ std::vector<Value> code_pointers(const Tile1& t, const Panels1D& side);
 /// With blocks: what a field (scales, or what they are multiples of) of a tile that is a part of a
 /// panel is further away than its codes from where the whole panel's are, in bytes; no_value:
 /// nothing.
-Value beyond_codes(const Tile1& t, FieldKind kind);
+Value beyond_codes(const Tile1& t, const Panels1D& side, FieldKind kind);
 /// Where blocks begin: cursors of codes, and behind as many of those fields that stand apart ...
 std::vector<Value> block_cursors(const Tile1& t, const Panels1D& side);
 /// ... of which these are those of codes, and those of what has a value in every block.
@@ -254,10 +254,13 @@ std::pair<Value, Value> raw_reals(const Tile1& t, Value high, Value low, Value b
 std::pair<Value, Value> raw_negated_sums(const Tile1& t, Value start, Value base);
 /// Whether all codes are multiplied as high nibbles, so that sums are 16 times too large ...
 bool has_high_nibbles(const Variant& v);
-/// ... which their floats are not.
+/// ... which their floats are not ...
 Value real_of_sum(const Tile1& t, Value sum);
-/// Every other vector, of high nibbles, 16 times less.
-std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals);
+/// ... or which they are until the end, of sums in vectors, where conversion does not divide: what
+/// scales of f16 make of blocks is far from any limit, so that nothing is rounded otherwise.
+bool keeps_factor(const Tile1& t);
+/// Every other vector, of high nibbles, or every one, 16 times less.
+std::vector<Value> without_factor(const Tile1& t, std::vector<Value> totals, size_t every = 2);
 std::unique_ptr<Multiplier> make_depth_dot(const Variant& v);
 std::unique_ptr<Multiplier> make_column_dot(const Variant& v);
 /// With blocks, for one row whose sums are in accumulator tiles until a block ends; whether an ISA
@@ -330,7 +333,7 @@ Length block_field(const Layout& layout, FieldKind kind);
 Value column_scale(const Tile1& t, const std::vector<Value>& rhs, int64_t vector,
                    FieldKind kind = FieldKind::scales);
 /// Such cursors moved by what beyond_codes() gives; none: as they are.
-std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> rhs, Value beyond);
+std::vector<Value> moved_beyond(const Tile1& t, std::vector<Value> cursors, Value beyond);
 /// Likewise of all the tile's columns.
 std::vector<Value> block_columns(const Tile1& t, const std::vector<Value>& rhs, FieldKind kind);
 /// Whether a field of long blocks stands behind their codes.

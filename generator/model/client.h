@@ -24,9 +24,9 @@ struct ClientMatmul {
   bool in_chunks = false;  ///< k is the taps of a convolution, each of which begins a group
   /// More than one: the same code but for the length of blocks, shortest first.
   std::vector<const Variant*> kernels;
-  /// For the last rows, where these fill no more than its tile, of rows that are not packed one by
-  /// one: as many as `kernels`, or none.
-  std::vector<const Variant*> rest;
+  /// For the last rows, where these leave room for its tile in that of `kernels`, of rows that are
+  /// not packed one by one: as many as `kernels`, or none. Likewise for one last row.
+  std::vector<const Variant*> rest, single;
 };
 
 struct ClientDepthwise {

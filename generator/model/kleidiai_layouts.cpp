@@ -142,7 +142,7 @@ static void set_offsets(LayoutPair& layouts) {
 void set_block_fields(const Format& lhs, const Format& rhs, LayoutPair& layouts) {
   if (lhs.scales != Granularity::block && !multiplies_as_halves(lhs, rhs)) return;
   if (rhs.has_zero_point) return set_offsets(layouts);
-  if (!layouts.rhs.panel.is_fixed()) set_scales_apart(layouts);
+  if (layouts.rhs.panel.svl != 0) set_scales_apart(layouts);
 }
 
 }  // namespace tw

@@ -6,6 +6,9 @@ OP(fadd, "f32 f32 -> f32", "", FLOATS(a + b), .commutes = true)
 OP(fdiv, "f32 f32 -> f32", "", FLOATS(a / b), .slow = true)
 OP(fsub, "f32 f32 -> f32", "", FLOATS(a - b))
 OP(fmul, "f32 f32 -> f32", "", FLOATS(a * b), .commutes = true)
+/* b: 32-bit element #i of each segment */
+OP(fmul_lane, "f32 f32 -> f32", "i", VECTOR(fmul_lane(s, to)), .whole = Whole::segment,
+   .immediate = {"the lane", Last::number, 3})
 OP(fma, "f32 f32 f32 -> f32", "", FLOATS(fused(a, b, c)), .work = Work::products, .commutes = true)
 /* b: 32-bit element #i of each segment */
 OP(fma_lane, "f32 f32 f32 -> f32", "i", VECTOR(fma_lane(s, to)), .whole = Whole::segment,

@@ -36,10 +36,12 @@ ClientCode code_of(const Variant& kernel) {
 
 /// What is for the last rows comes last.
 std::vector<ClientCode> codes_of(const ClientMatmul& matmul) {
-  std::vector<ClientCode> codes, rest;
+  std::vector<ClientCode> codes, rest, single;
   for (const Variant* kernel : matmul.kernels) add_code(codes, code_of(*kernel));
   for (const Variant* kernel : matmul.rest) add_code(rest, code_of(*kernel));
+  for (const Variant* kernel : matmul.single) add_code(single, code_of(*kernel));
   codes.insert(codes.end(), rest.begin(), rest.end());
+  codes.insert(codes.end(), single.begin(), single.end());
   return codes;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <utility>
 
 #include "schedule/effects.h"
 #include "schedule/liveness.h"
@@ -154,6 +155,26 @@ std::vector<int> backward(const BasicBlock& block) {
   return order;
 }
 
+/// One end after the other, each right behind what only it and later ones need; as they stood.
+std::vector<int> by_ends(const BasicBlock& block) {
+  std::vector<char> done(block.items.size(), 0);
+  std::vector<int> order;
+  for (size_t i = 0; i < block.items.size(); ++i) {
+    if (!block.graph.after[i].empty()) continue;
+    std::vector<int> needed, next = {static_cast<int>(i)};
+    while (!next.empty()) {
+      const int at = next.back();
+      next.pop_back();
+      if (std::exchange(done[static_cast<size_t>(at)], 1) != 0) continue;
+      needed.push_back(at);
+      for (const int before : block.graph.before[static_cast<size_t>(at)]) next.push_back(before);
+    }
+    std::sort(needed.begin(), needed.end());
+    order.insert(order.end(), needed.begin(), needed.end());
+  }
+  return order;
+}
+
 class Orderer {
  public:
   explicit Orderer(Program& program)
@@ -233,6 +254,10 @@ class Orderer {
         best_cost = its;
         best = std::move(other);
       }
+    }
+    if (best_cost.excess != 0) {
+      std::vector<int> other = by_ends(s);
+      if (cost(s, other, available_).excess == 0) best = std::move(other);
     }
     std::vector<Node> sorted;
     for (int i : best) sorted.push_back(std::move(region.nodes[begin + static_cast<size_t>(i)]));

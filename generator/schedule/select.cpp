@@ -323,7 +323,21 @@ class Selector {
         if (base != 0 && op.offset != Length{} && has_row(op)) return base;
       }
     }
-    return whole.is_fixed() ? whole : scalable_anchor(op);
+    op.offset = whole;
+    if (!whole.is_fixed()) return scalable_anchor(op);
+    // Rows of other vectors reach most offsets, in bytes.
+    return program_.isa->vector_bytes.is_fixed() ? whole : rest_anchor(op);
+  }
+
+  /// What the offset is beyond a multiple of a power of two, the smallest there is, where rows
+  /// reach that; else the offset itself.
+  Length rest_anchor(Op op) const {
+    const Length whole = op.offset;
+    for (int64_t unit = 2; unit < whole.fixed; unit *= 2) {
+      op.offset = whole.fixed / unit * unit;
+      if (op.offset != whole && has_row(op)) return whole - op.offset;
+    }
+    return whole;
   }
 
   /// Likewise of vector lengths, from below, and one that a row adds to a pointer.
@@ -332,6 +346,11 @@ class Selector {
     Op step;
     step.code = OpCode::iadd_imm;
     step.args = step.results = {op.args[info(op.code).args.find('s')]};
+    for (int64_t unit = 2; whole.fixed == 0 && unit <= whole.vl + whole.svl; unit *= 2) {
+      op.offset = {0, whole.vl / unit * unit, whole.svl / unit * unit};
+      step.offset = whole - op.offset;
+      if (step.offset != Length{} && has_row(op) && has_row(step)) return step.offset;
+    }
     for (int64_t unit = int64_t{1} << 16; unit > 1; unit /= 2) {
       step.offset = {0, whole.vl / unit * unit, whole.svl / unit * unit};
       op.offset = whole - step.offset;
@@ -378,6 +397,7 @@ class Selector {
     if (op.code == OpCode::length) return split_length(nodes, op);
     const size_t at = info(op.code).args.find('s');
     const std::string hint = program_.values[static_cast<size_t>(op.args[at])].name;
+    if (op.code == OpCode::iadd_imm && from_an_anchor(op)) return;
     if (op.code == OpCode::iadd_imm) {
       op.args.push_back(step_value(nodes, op.offset));
       op.code = OpCode::iadd;
@@ -388,9 +408,8 @@ class Selector {
     const Length rest = op.offset - base;
     const Value pointer = op.args[at];
     // Neighbors share an anchor.
-    const bool shared = rest != Length{} || !base.is_fixed();
     const Anchor key{pointer, base.fixed, base.vl, base.svl};
-    const auto known = shared ? anchors_.find(key) : anchors_.end();
+    const auto known = anchors_.find(key);
     op.offset = rest;
     if (known != anchors_.end()) {
       op.args[at] = known->second;
@@ -401,10 +420,24 @@ class Selector {
     step.args = {pointer};
     step.offset = base;
     op.args[at] = program_.add_value({Kind::scalar, 8}, hint, Role::address);
-    if (shared) anchors_[key] = op.args[at];
     step.results = {op.args[at]};
     split_offset(nodes, step);
     nodes.emplace_back(std::move(step));
+    anchors_[key] = op.args[at];
+  }
+
+  /// Steps of a pointer may begin at one of its anchors.
+  bool from_an_anchor(Op& op) const {
+    for (const auto& [key, value] : anchors_) {
+      const auto& [pointer, fixed, vl, svl] = key;
+      Op rest = op;
+      rest.offset = op.offset - Length{fixed, vl, svl};
+      if (pointer != op.args[0] || !has_row(rest)) continue;
+      op.offset = rest.offset;
+      op.args[0] = value;
+      return true;
+    }
+    return false;
   }
 
   Value step_value(std::vector<Node>& nodes, Length bytes) {

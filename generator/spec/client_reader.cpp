@@ -106,7 +106,7 @@ Variants find_kernels(const YamlNode& node, const Variants& family, const std::s
 /// family have.
 ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const YamlNode* kr,
                          ClientMatmul matmul, std::set<std::string>& taken) {
-  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "rest"});
+  node.expect_keys({"name", "step", "isa", "core", "panels", "tile", "rest", "single"});
   matmul.name = read_c_name(node.at("name"), taken);
   const YamlNode& step = node.at("step");
   step.expect_keys({"m", "n"});
@@ -124,12 +124,23 @@ ClientMatmul read_matmul(const YamlNode& node, const Variants& family, const Yam
     step.at("m").fail(fmt::format("pointers stand together by tiles: m {}, as in the kernel's",
                                   to_string(kernel.tile.m)));
   }
-  const YamlNode* const rest = node.find("rest");
-  if (rest == nullptr) return matmul;
-  matmul.rest = find_kernels(node, family, "rest");
-  if (matmul.rest.size() != matmul.kernels.size()) {
-    rest->fail("other lengths of blocks than the kernels for whole tiles have");
+  const auto for_last_rows = [&](const char* key) {
+    const YamlNode* const its = node.find(key);
+    if (its == nullptr) return Variants();
+    Variants found = find_kernels(node, family, key);
+    if (found.size() != matmul.kernels.size()) {
+      its->fail("other lengths of blocks than the kernels for whole tiles have");
+    }
+    return found;
+  };
+  matmul.rest = for_last_rows("rest");
+  matmul.single = for_last_rows("single");
+  if (matmul.single.empty()) return matmul;
+  const YamlNode& single = node.at("single");
+  if (matmul.rest.empty() || is_unpacked(kernel.lhs)) {
+    single.fail("one last row is told apart from a 'rest' of rows that are packed");
   }
+  if (matmul.single.front()->tile.m != Length{1}) single.at("m").fail("of one row m is 1");
   return matmul;
 }
 

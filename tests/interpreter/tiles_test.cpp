@@ -1,4 +1,5 @@
-// Technique `tile`: two tiles of accumulators one above the other and two side by side.
+// Tiles that chance seldom draws. Technique `tile`: two tiles of accumulators one above the other
+// and two side by side. KleidiAI's blocks: parts of a panel of rows, and scales of a whole one.
 #include <gtest/gtest.h>
 
 #include "interpreter/random_variant.h"
@@ -65,6 +66,54 @@ TEST(Tiles, StandInOnePanelOfActivations) {
               std::string::npos)
         << error.what();
   }
+}
+
+/// Of activations and int4 in blocks as KleidiAI packs them.
+Variant in_their_blocks(const Isa& isa, Technique technique, int kr, Tile tile, Length columns) {
+  Variant variant;
+  variant.family.name = "their_blocks";
+  variant.family.lhs = find_format("qsi8d32");
+  variant.family.rhs = find_format("qsi4c32");
+  variant.style = LayoutStyle::kleidiai;
+  const Panels panels{4, columns, kr, LayoutStyle::kleidiai, 32};
+  const LayoutPair layouts =
+      choose_layouts(*variant.family.lhs, *variant.family.rhs, technique, isa, panels);
+  variant.lhs = layouts.lhs;
+  variant.rhs = layouts.rhs;
+  variant.technique = technique;
+  variant.isa = &isa;
+  variant.tile = tile;
+  variant.knobs.unroll_k = 32;
+  return variant;
+}
+
+void expect_right(const Variant& variant) {
+  const CoreModel core = read_core(source_dir / "templates", variant.isa->default_core);
+  const Compiled compiled = compile(variant, core);
+  Random random(5);
+  for (const int64_t length : {1, 2, 8, 16}) {
+    CallOptions options;
+    options.vl = {length, length};
+    const Call call(variant, random_codes(variant, options.vl, random), options);
+    for (const Program* stage : {&compiled.lowered, &*compiled.allocated}) {
+      EXPECT_EQ(run_and_compare(*stage, call, stage == &*compiled.allocated), "")
+          << describe(variant) << ", " << length << " segments";
+    }
+  }
+}
+
+TEST(Tiles, ReadNothingBeyondRowsOfTheirBlocks) {
+  IsaLibrary isas(source_dir / "templates");
+  const Isa& sve = isas.get("sve_i8mm");
+  expect_right(in_their_blocks(sve, Technique::dot, 8, {1, Length{0, 8}}, Length{0, 4}));
+  expect_right(in_their_blocks(sve, Technique::mmla, 8, {2, Length{0, 4}}, Length{0, 4}));
+  expect_right(in_their_blocks(sve, Technique::mmla, 8, {16, Length{0, 4}}, Length{0, 4}));
+  // Scales stand behind all codes there.
+  const Isa& sme = isas.get("sme");
+  expect_right(in_their_blocks(sme, Technique::dot, 4, {4, Length{0, 0, 4}}, Length{0, 0, 4}));
+  // Lanes of four values are loaded with those behind them.
+  const Variant part = in_their_blocks(sve, Technique::dot, 4, {1, Length{0, 8}}, Length{0, 4});
+  EXPECT_THROW(compile(part, read_core(source_dir / "templates", sve.default_core)), SpecError);
 }
 
 }  // namespace

@@ -353,6 +353,9 @@ TEST(Vectors, Floats) {
       as<float>(run_vector(fixed16(), OpCode::fma_lane, {.imm = 2}, 3, bytes_of(all), 16));
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(by_lane[i], std::fma(a[i], b[2], c[i])) << i;
   EXPECT_TRUE(std::isnan(by_lane[3]));
+  const std::vector<float> times_lane =
+      as<float>(run_vector(fixed16(), OpCode::fmul_lane, {.imm = 1}, 2, bytes_of(all), 16));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(times_lane[i], a[i] * b[1]) << i;
   EXPECT_EQ(f32(OpCode::fmin, 2)[0], -2.0F);
   EXPECT_EQ(f32(OpCode::fmax, 2)[0], 1.5F);
   EXPECT_EQ(f32(OpCode::fmin, 2)[3], 1.0F) << "a NaN gives the second argument";

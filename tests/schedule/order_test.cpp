@@ -96,6 +96,46 @@ TEST(Order, LoadsDoNotPassStoresToTheSameBytes) {
   EXPECT_EQ(result_of(program, {0, 0, 0}), expected);
 }
 
+/// A loop of blocks: what rows have of one is summed up side by side, then added to a total each.
+Program rows_side_by_side(int64_t rows, int64_t steps) {
+  Builder b("rows", fake_isa());
+  const Value source = b.arg(ArgField::lhs);
+  std::vector<Value> zeros;
+  for (int64_t r = 0; r < rows; ++r) zeros.push_back(b.op(OpCode::zero));
+  const auto totals = b.loop("k", b.arg(ArgField::k), zeros, [&](std::vector<Value> all) {
+    std::vector<Value> sums;
+    for (int64_t r = 0; r < rows; ++r) sums.push_back(b.op(OpCode::zero));
+    for (int64_t k = 0; k < steps; ++k) {
+      std::vector<Value> a;
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t at = 4 * (steps * r + k);
+        a.push_back(b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = at}));
+      }
+      const Value x = b.op(OpCode::load, {source}, {.offset = 128 + 16 * k});
+      for (size_t r = 0; r < sums.size(); ++r) {
+        sums[r] = b.op(OpCode::dot4_u8s8, {sums[r], x, a[r]});
+      }
+    }
+    for (size_t r = 0; r < sums.size(); ++r) {
+      all[r] = b.op(OpCode::add, {all[r], sums[r]}, {.bits = 32});
+    }
+    return all;
+  });
+  for (int64_t r = 0; r < rows; ++r) {
+    b.op(OpCode::store, {b.arg(ArgField::dst), totals[static_cast<size_t>(r)]}, {.offset = 16 * r});
+  }
+  return b.finish();
+}
+
+TEST(Order, EndsOneAfterTheOther) {
+  Program program = rows_side_by_side(4, 2);
+  EXPECT_GT(vector_pressure(program).most, 8);
+  const std::vector<uint8_t> expected = result_of(program, {2, 0, 0});
+  order(program);
+  EXPECT_LE(vector_pressure(program).most, 8);
+  EXPECT_EQ(result_of(program, {2, 0, 0}), expected);
+}
+
 TEST(Order, IsNeverWorse) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     Program program = random_program(fake_isa(), seed);

@@ -95,6 +95,62 @@ TEST(Select, FarOffsetsShareASum) {
   EXPECT_EQ(sums, 1);
 }
 
+/// How many sums of a pointer and a number a Program has, once it is selected.
+int sums_of_pointers(Program program) {
+  select(program);
+  EXPECT_EQ(verify(program), "");
+  int sums = 0;
+  for_each_op(program.body, [&](const Op& op) {
+    const OpCode code = op.row->means.front().code;
+    sums += code == OpCode::iadd_imm || code == OpCode::iadd || code == OpCode::length ? 1 : 0;
+  });
+  return sums;
+}
+
+TEST(Select, OffsetsBesideAMultipleShareASum) {
+  Builder b("beside", shipped_isa("sve"));
+  const Value source = b.arg(ArgField::lhs);
+  Value sum = b.op(OpCode::zero);
+  for (int64_t i = 0; i < 8; ++i) {
+    const Value x = b.op(OpCode::load_dup, {source}, {.bits = 128, .offset = 8 + 16 * i});
+    sum = b.op(OpCode::add, {sum, x}, {.bits = 32});
+  }
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  EXPECT_EQ(sums_of_pointers(b.finish()), 1);
+}
+
+TEST(Select, OffsetsThatNoRowAddsAreAddedOnce) {
+  Builder b("odd", shipped_isa("sve"));
+  const Value source = b.arg(ArgField::lhs);
+  const Length far{0, 16 * 1023};
+  const Value x = b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = far});
+  const Value y = b.op(OpCode::load_dup, {source}, {.bits = 32, .offset = far});
+  const Value sum = b.op(OpCode::add, {x, y}, {.bits = 32});
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  EXPECT_EQ(sums_of_pointers(b.finish()), 2) << "a length and its sum";
+}
+
+/// Half a vector stands in front of whole ones, and a step of a pointer is beyond these.
+Program half_and_step(ArgField of_step) {
+  Builder b("step", shipped_isa("sve"));
+  const Value source = b.arg(ArgField::lhs);
+  const Value other = of_step == ArgField::lhs ? source : b.arg(of_step);
+  Value sum = b.op(OpCode::zero);
+  for (int64_t i = 0; i < 4; ++i) {
+    const Value x = b.op(OpCode::load, {source}, {.offset = Length{0, 8 + 16 * i}});
+    sum = b.op(OpCode::add, {sum, x}, {.bits = 32});
+  }
+  const Value next = b.add(other, Length{0, 72});
+  sum = b.op(OpCode::add, {sum, b.op(OpCode::load, {next})}, {.bits = 32});
+  b.op(OpCode::store, {b.arg(ArgField::dst), sum});
+  return b.finish();
+}
+
+TEST(Select, StepsBeginWhereOffsetsDo) {
+  EXPECT_EQ(sums_of_pointers(half_and_step(ArgField::lhs)), 2);
+  EXPECT_EQ(sums_of_pointers(half_and_step(ArgField::rhs)), 3) << "a length and its sum";
+}
+
 TEST(Select, LengthsBeyondTheFieldAreShifted) {
   const Isa& isa = shipped_isa("sve2");
   Builder b("long", isa);

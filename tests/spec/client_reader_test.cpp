@@ -92,6 +92,31 @@ TEST(ClientReader, FindsTheKernelsForTheLastRows) {
             "kleidiai");
 }
 
+TEST(ClientReader, OneLastRowMayHaveItsOwnKernel) {
+  const std::string in_blocks = "matmul_clamp_f32_qsi8d32p_qsi4c32p";
+  const std::vector<const Variant*> all = kernels_of(in_blocks);
+  const std::string text = replaced(begin, int4, in_blocks) +
+                           "      - {name: matmul_a, step: {m: 16, n: 8}, isa: sve_i8mm,\n"
+                           "         panels: {lhs: 4, rhs: 4vl, kr: 8}, tile: {m: 16, n: 4vl},\n"
+                           "         rest: {m: 4, n: 8vl}, single: {m: 1, n: 8vl}}\n" +
+                           replaced(packers, "qai8dx", "qsi8d32");
+  const Folder folder;
+  const auto read = [&](const std::string& its) {
+    return read_client_names(folder.write("names.yaml", its), all);
+  };
+  const ClientNames names = read(text);
+  ASSERT_EQ(names.matmuls[0].single.size(), 1U);
+  EXPECT_EQ(names.matmuls[0].single[0]->name(),
+            "matmul_clamp_f32_qsi8d32p4x8_qsi4c32p4vlx8_1x8vl_sve_i8mm_dot_kleidiai");
+  const auto refused = [&](const char* from, const char* to) {
+    return folder.error([&] { read(replaced(text, from, to)); });
+  };
+  EXPECT_EQ(refused("single: {m: 1, n: 8vl}", "single: {m: 4, n: 8vl}"),
+            "names.yaml:8:44: of one row m is 1");
+  EXPECT_EQ(refused("rest: {m: 4, n: 8vl}, ", ""),
+            "names.yaml:8:18: one last row is told apart from a 'rest' of rows that are packed");
+}
+
 TEST(ClientReader, LastRowsHaveTheSameLengthsOfBlocks) {
   std::vector<const Variant*> all = kernels_of(int4_in_blocks);
   const auto is_left_out = [](const Variant* it) {

@@ -120,14 +120,14 @@ const Expected kExpected[] = {
     // SVE without SVE2: there are kernels for its floats alone, whose vectors are twice NEON's. 128
     // rows of int4 are ten tiles of 12 and one of 8.
     {"graviton_3",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve_i8mm",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x16vl sve", "6x16vl sve + 1x16vl sve", "6x16vl sve + 1x16vl sve"}},
     // Vectors of 16 bytes, so SVE2 computes what NEON does; NEON has the taller tile for int4, and
     // for
     // floats one that leaves none of 128 rows over (SVE2's 6 leaves two).
     {"graviton_4",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve2 sve_i8mm",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     // No I8MM.
@@ -144,7 +144,7 @@ const Expected kExpected[] = {
      {"1x64svl sme2", "8svlx8svl sme2", "8svlx8svl sme2"},
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"}},
     {"pixel_8",  // as graviton_4
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sve sve2 sve_i8mm",
      {"1x16 neon_i8mm", "8x8 neon_i8mm", "12x8 neon_i8mm + 8x8 neon_i8mm"},
      {"1x24 neon", "4x24 neon", "4x24 neon"}},
     {"raspberry_pi_5",  // as m1_like
@@ -158,7 +158,7 @@ const Expected kExpected[] = {
     // SME without SME2: the tiles take about as long for one row as streaming the weights does, and
     // a tenth of NEON's time for 128. Nibbles are fastest in a row of four tiles.
     {"snapdragon_8_elite_gen_5",
-     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sme sve sve2",
+     "neon neon_bf16 neon_dotprod neon_fhm neon_fp16 neon_i8mm scalar sme sve sve2 sve_i8mm",
      {"4svlx16svl sme", "4svlx16svl sme", "4svlx16svl sme"},
      {"8svlx8svl sme", "8svlx8svl sme", "8svlx8svl sme"}},
     // Its kernel hides the cores' SVE2.

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme2_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/imatmul_clamp_f32_f32p_f32p/kai_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa.h"
@@ -91,12 +91,17 @@ void kai_run_imatmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme2_mopa(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  const size_t rest = m % (2 * kai_get_sme_vector_length_u32()) <= kai_get_sme_vector_length_u32() ? m % (2 * kai_get_sme_vector_length_u32()) : 0;
+  const size_t left = m % (2 * kai_get_sme_vector_length_u32());
+  const size_t rest = left <= kai_get_sme_vector_length_u32() ? left : 0;
   args.m = m - rest;
-  tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_kleidiai_u8_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_8svlx8svl_sme2_kleidiai_u8_asm(&args);
+  }
   args.lhs = (const char*)args.lhs + args.m / (2 * kai_get_sme_vector_length_u32()) * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
-  tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme2_kleidiai_u8_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f32_f32p8svlx1_f32p8svlx1_4svlx8svl_sme2_kleidiai_u8_asm(&args);
+  }
 }
 #endif

@@ -7,7 +7,7 @@
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm
 //   tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_bf16_qai8dxp_qsi4c32p/kai_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_16x4_neon_i8mm.h"
@@ -113,12 +113,17 @@ void kai_run_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_16x4_neon_i8mm(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  const size_t rest = m % 8 <= 4 ? m % 8 : 0;
+  const size_t left = m % 8;
+  const size_t rest = left <= 4 ? left : 0;
   args.m = m - rest;
-  (bl == 32 ? tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm : tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm)(&args);
+  if (args.m != 0) {
+    (bl == 32 ? tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_bf16_asm : tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_8x4_neon_i8mm_kleidiai_blocks_bf16_u32_asm)(&args);
+  }
   args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
-  (bl == 32 ? tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm : tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm)(&args);
+  if (args.m != 0) {
+    (bl == 32 ? tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_bf16_asm : tw_matmul_clamp_bf16_qai8dxp4x8_qsi4c32p4x8_4x8_neon_i8mm_kleidiai_blocks_bf16_u32_asm)(&args);
+  }
 }
 #endif

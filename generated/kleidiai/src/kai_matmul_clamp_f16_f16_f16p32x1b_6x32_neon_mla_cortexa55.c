@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm
 //   tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_cortex_a55_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f16_f16_f16p/kai_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55.h"
@@ -94,12 +94,17 @@ void kai_run_matmul_clamp_f16_f16_f16p32x1b_6x32_neon_mla_cortexa55(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  const size_t rest = m % 6;
+  const size_t left = m % 6;
+  const size_t rest = left;
   args.m = m - rest;
-  tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f16_f16_f16p32x1_6x16_neon_fp16_kleidiai_u16_cortex_a55_asm(&args);
+  }
   args.lhs = (const char*)args.lhs + args.m * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
-  tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_cortex_a55_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f16_f16_f16p32x1_1x32_neon_fp16_kleidiai_u8_a2_cortex_a55_asm(&args);
+  }
 }
 #endif

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm
 //   tw_matmul_clamp_f32_f32_f32p8x1_1x8_neon_kleidiai_u8_a4_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_f32_f32p/kai_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla.h"
@@ -95,12 +95,17 @@ void kai_run_matmul_clamp_f32_f32_f32p8x1biasf32_6x8x4_neon_mla(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  const size_t rest = m % 6;
+  const size_t left = m % 6;
+  const size_t rest = left;
   args.m = m - rest;
-  tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f32_f32_f32p8x1_6x8_neon_kleidiai_u8_asm(&args);
+  }
   args.lhs = (const char*)args.lhs + args.m * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
-  tw_matmul_clamp_f32_f32_f32p8x1_1x8_neon_kleidiai_u8_a4_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f32_f32_f32p8x1_1x8_neon_kleidiai_u8_a4_asm(&args);
+  }
 }
 #endif

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_8x8_neon_i8mm_kleidiai_asm
 //   tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_4x8_neon_i8mm_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_f32_qai8dxp_qsi8cxp/kai_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm.h"
@@ -102,12 +102,17 @@ void kai_run_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_16x4_neon_i8mm(
   args.dst_stride = dst_stride_row;
   args.min = scalar_min;
   args.max = scalar_max;
-  const size_t rest = m % 8 <= 4 ? m % 8 : 0;
+  const size_t left = m % 8;
+  const size_t rest = left <= 4 ? left : 0;
   args.m = m - rest;
-  tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_8x8_neon_i8mm_kleidiai_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_8x8_neon_i8mm_kleidiai_asm(&args);
+  }
   args.lhs = (const char*)args.lhs + args.m / 4 * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
-  tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_4x8_neon_i8mm_kleidiai_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_f32_qai8dxp4x8_qsi8cxp4x8_4x8_neon_i8mm_kleidiai_asm(&args);
+  }
 }
 #endif

@@ -5,7 +5,7 @@
 //   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm
 //   tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/ukernels/matmul/matmul_clamp_qai8_qai8p_qsi8cxp/kai_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa.h"
@@ -104,12 +104,17 @@ void kai_run_matmul_clamp_qai8_qai8p2vlx4_qsi8cxpsb2vlx4_2vlx2vl_sme2_mopa(
   args.min = (float)params->min_value;
   args.max = (float)params->max_value;
   args.dst_zero_point = params->output_zero_point;
-  const size_t rest = m % (2 * kai_get_sme_vector_length_u32()) <= kai_get_sme_vector_length_u32() ? m % (2 * kai_get_sme_vector_length_u32()) : 0;
+  const size_t left = m % (2 * kai_get_sme_vector_length_u32());
+  const size_t rest = left <= kai_get_sme_vector_length_u32() ? left : 0;
   args.m = m - rest;
-  tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_8svlx8svl_sme2_kleidiai_asm(&args);
+  }
   args.lhs = (const char*)args.lhs + args.m / (2 * kai_get_sme_vector_length_u32()) * args.lhs_stride;
   args.dst = (char*)dst + args.m * dst_stride_row;
   args.m = rest;
-  tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm(&args);
+  if (args.m != 0) {
+    tw_matmul_clamp_qai8_qai8p8svlx4_qsi8cxp8svlx4_4svlx8svl_sme2_kleidiai_asm(&args);
+  }
 }
 #endif

@@ -3,7 +3,7 @@
 //
 // KleidiAI's name for a packer that is told structs
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #include "kai/kai_common.h"

@@ -4,7 +4,7 @@
 // KleidiAI's name for
 //   tw_matmul_clamp_f16_f16_f16p8svlx2_1x64svl_sme_fma_kleidiai_u8_asm
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #pragma once

@@ -3,7 +3,7 @@
 //
 // Pointers to what these micro-kernels have.
 //
-// from   integrations/kleidiai/names.yaml (fd63229c6e132ee3)
+// from   integrations/kleidiai/names.yaml (485cd098fdd56c43)
 // again  tilewright generate
 
 #pragma once
