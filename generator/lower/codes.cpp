@@ -64,11 +64,11 @@ void Decoder::prepare_table(const Tile1& t) {
     values_.push_back(splat32(t.b, four, "values", Role::mask));
   }
   if (!t.b.isa().has(OpCode::look_up)) return;
-  const auto interleave = [&](Value a, Value b, int bits) {
+  const auto join = [&](Value a, Value b, int bits) {
     return t.b.op(OpCode::zip_lo, {a, b}, {.bits = bits}, "values", Role::mask);
   };
-  const Value high = interleave(values_[2], values_[3], 32), low = interleave(values_[0], values_[1], 32);
-  values_ = {interleave(low, high, 64)};
+  const Value high = join(values_[2], values_[3], 32), low = join(values_[0], values_[1], 32);
+  values_ = {join(low, high, 64)};
 }
 
 Value Decoder::look_up(const Tile1& t, Value code, int64_t vector) const {
