@@ -6,7 +6,7 @@
 //     | 8 x k bits of codes | 1 f32 x sums a block | 1 f32 x scales a block |
 // rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (646e87c2b18154b6)
 //     | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
-// tile 1 x 16svl: needs 16 vector registers on sme2 (4 accumulators + 11 operands + 1 mask), 32 exist
+// tile 1 x 16svl: needs 15 vector registers on sme2 (4 accumulators + 11 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -15,8 +15,8 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
 //  x7 lhs_panel  x9 row  x10 m_left  x11 k_padded  x12 k_left  x13 lhs_panel  x14 rhs_panel
 //  z0 raw_0 ...  z1 raw_1 ...  z2 raw_0 ...  z3 raw_1 ...  z4 raw_0 ...  z5 raw_1 ...  z6 raw_0 ...
-//  z7 raw_1 ...  z8 b_0  z9 b_1  z10 b_2  z11 b_3  z12 a  z16 flip  z17 f_0  z18 f_1  z19 f_2
-//  z20 f_3  za0 tile_0 ...
+//  z7 raw_1 ...  z8 b_0  z9 b_1  z10 b_2  z11 b_3  z12 a  z16 f_0  z17 f_1  z18 f_2  z19 f_3
+//  za0 tile_0 ...
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -117,6 +117,11 @@ tw_matmul_clamp_f16_qsi8d32p1x4_qai4c32p16svlx4_1x16svl_sme2_dot_kleidiai_f32_as
   5:
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
+  adr x9, 4f
+  .inst 0xe11f8000 + (9 << 5) // ldr zt0, [x9]
+  b 5f
+  4: .word -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7
+  5:
   ldr x3, [x0, #8*10]                                    // rhs_panel
   rdvl x4, #1
   add x5, x1, x4
@@ -137,12 +142,11 @@ L(m):
   add x9, x9, #31
   mov x11, #-32                                          // k_padded
   and x11, x11, x9
-  mov z16.b, #136                                        // flip
   mov x9, #0                                             // row
-  mov z17.b, #0                                          // f_0
-  mov z18.b, #0                                          // f_1
-  mov z19.b, #0                                          // f_2
-  mov z20.b, #0                                          // f_3
+  mov z16.b, #0                                          // f_0
+  mov z17.b, #0                                          // f_1
+  mov z18.b, #0                                          // f_2
+  mov z19.b, #0                                          // f_3
   lsr x12, x11, #5                                       // blocks
   mov x13, x7                                            // lhs_panel
   mov x14, x3                                            // rhs_panel
@@ -155,55 +159,39 @@ L(k):
   ld1rqb {z12.b}, p7/z, [x13, #0]                        // a
   .inst 0xa0408000 + ((0 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 0, mul vl] // raw_0, raw_1, raw_0, raw_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (14 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x14, #4 * 1, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc08a4000 + (1 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z1[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
-  eor z0.d, z2.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc08a4000 + (2 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z2[0] // b_0, b_1
+  .inst 0xc08a4000 + (3 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z3[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
-  eor z0.d, z4.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z5.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc08a4000 + (4 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z4[0] // b_0, b_1
+  .inst 0xc08a4000 + (5 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z5[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
-  eor z0.d, z6.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z7.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
+  .inst 0xc08a4000 + (7 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z7[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
   ld1rqb {z12.b}, p7/z, [x13, #16]                       // a
   .inst 0xa0408000 + ((2 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 2, mul vl] // raw_0, raw_1, raw_0, raw_1
   .inst 0xa0408000 + ((3 & 15) << 16) + (14 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x14, #4 * 3, mul vl] // raw_0, raw_1, raw_0, raw_1
-  eor z0.d, z0.d, z16.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 8 // luti4 {z8.b, z9.b}, zt0, z0[0] // b_0, b_1
-  eor z0.d, z1.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z0[0] // b_2, b_3
+  .inst 0xc08a4000 + (1 << 5) + 10 // luti4 {z10.b, z11.b}, zt0, z1[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (0 << 10) + (8 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z8.b - z11.b}, z12.b[0] // tile
-  eor z0.d, z2.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z3.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc08a4000 + (2 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z2[0] // b_0, b_1
+  .inst 0xc08a4000 + (3 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z3[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (1 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[1] // tile
-  eor z0.d, z4.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z5.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc08a4000 + (4 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z4[0] // b_0, b_1
+  .inst 0xc08a4000 + (5 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z5[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (2 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[2] // tile
-  eor z0.d, z6.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
-  eor z2.d, z7.d, z16.d                                  // signed
-  .inst 0xc08a4000 + (2 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z2[0] // b_2, b_3
+  .inst 0xc08a4000 + (6 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z6[0] // b_0, b_1
+  .inst 0xc08a4000 + (7 << 5) + 2 // luti4 {z2.b, z3.b}, zt0, z7[0] // b_2, b_3
   .inst 0xc1509020 + (12 << 16) + (3 << 10) + (0 << 5) + 0 // sdot za.s[w8, 0, vgx4], {z0.b - z3.b}, z12.b[3] // tile
   ld1rw {z4.s}, p7/z, [x13, #32]                         // scale_row_0
   .inst 0xa0408000 + ((4 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 4, mul vl] // offset_0, offset_1, offset_2, offset_3
-  fmla z17.s, p7/m, z0.s, z4.s                           // f_0
-  fmla z18.s, p7/m, z1.s, z4.s                           // f_1
-  fmla z19.s, p7/m, z2.s, z4.s                           // f_2
-  fmla z20.s, p7/m, z3.s, z4.s                           // f_3
+  fmla z16.s, p7/m, z0.s, z4.s                           // f_0
+  fmla z17.s, p7/m, z1.s, z4.s                           // f_1
+  fmla z18.s, p7/m, z2.s, z4.s                           // f_2
+  fmla z19.s, p7/m, z3.s, z4.s                           // f_3
   .inst 0xa0408000 + ((5 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 5, mul vl] // scale_0, scale_1, scale_2, scale_3
   ld1rw {z4.s}, p7/z, [x13, #36]                         // scale_row_0
   fmul z5.s, z0.s, z4.s                                  // scale
@@ -212,10 +200,10 @@ L(k):
   fmul z4.s, z3.s, z4.s                                  // scale
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((0 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 0 + 0, vgx4] // real, real, real, real
   .inst 0xc132e000 + (0 << 5) + 0 // scvtf {z0.s - z3.s}, {z0.s - z3.s}
-  fmla z17.s, p7/m, z0.s, z5.s                           // f_0
-  fmla z18.s, p7/m, z1.s, z6.s                           // f_1
-  fmla z19.s, p7/m, z2.s, z7.s                           // f_2
-  fmla z20.s, p7/m, z3.s, z4.s                           // f_3
+  fmla z16.s, p7/m, z0.s, z5.s                           // f_0
+  fmla z17.s, p7/m, z1.s, z6.s                           // f_1
+  fmla z18.s, p7/m, z2.s, z7.s                           // f_2
+  fmla z19.s, p7/m, z3.s, z4.s                           // f_3
   add x13, x13, #40
   addvl x14, x14, #24
   subs x12, x12, #1                                      // next k
@@ -236,28 +224,28 @@ L(k_done):
   cmp x9, #0                                             // bias
   csel x9, x11, x12, eq
   .inst 0xa0408000 + ((0 & 15) << 16) + (9 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x9, #4 * 0, mul vl] // bias, bias, bias, bias
-  fadd z0.s, z17.s, z0.s                                 // out
+  fadd z0.s, z16.s, z0.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   st1h {z0.s}, p7, [x6, #0, mul vl]                      // out_0_0
-  fadd z0.s, z18.s, z1.s                                 // out
+  fadd z0.s, z17.s, z1.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_1
   st1h {z0.s}, p7, [x6, #1, mul vl]                      // out_0_1
-  fadd z0.s, z19.s, z2.s                                 // out
+  fadd z0.s, z18.s, z2.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_2
   st1h {z0.s}, p7, [x6, #2, mul vl]                      // out_0_2
-  fadd z0.s, z20.s, z3.s                                 // out
+  fadd z0.s, z19.s, z3.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
@@ -287,28 +275,28 @@ L(if_else):
   ld1w {z1.s}, p1/z, [x9, #1, mul vl]                    // bias
   ld1w {z2.s}, p2/z, [x9, #2, mul vl]                    // bias
   ld1w {z3.s}, p3/z, [x9, #3, mul vl]                    // bias
-  fadd z0.s, z17.s, z0.s                                 // out
+  fadd z0.s, z16.s, z0.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_0
   st1h {z0.s}, p0, [x6, #0, mul vl]                      // out_0_0
-  fadd z0.s, z18.s, z1.s                                 // out
+  fadd z0.s, z17.s, z1.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_1
   st1h {z0.s}, p1, [x6, #1, mul vl]                      // out_0_1
-  fadd z0.s, z19.s, z2.s                                 // out
+  fadd z0.s, z18.s, z2.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out
   sel z0.s, p6, z5.s, z0.s
   fcvt z0.h, p7/m, z0.s                                  // out_0_2
   st1h {z0.s}, p2, [x6, #2, mul vl]                      // out_0_2
-  fadd z0.s, z20.s, z3.s                                 // out
+  fadd z0.s, z19.s, z3.s                                 // out
   fcmgt p6.s, p7/z, z4.s, z0.s                           // out
   sel z0.s, p6, z4.s, z0.s
   fcmgt p6.s, p7/z, z0.s, z5.s                           // out

@@ -7,7 +7,7 @@
 // rhs i4 n16svl kr4 pair=next uu k%32 b64 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (ccf84cc1224305f3)
 //     | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
 // or blocks of any other multiple of 64
-// tile 4svl x 8svl: needs 22 vector registers on sme2 (21 operands + 1 mask), 32 exist
+// tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -16,8 +16,7 @@
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 -  x5 n_left  x6 m_left  x7 dst_tile
 //  x19 beyond  x9 row  x10 row  x11 block_left  x12 k_padded  x13 lhs_panel  x14 m_left  x15 blocks
 //  x20 codes  x21 -  x22 lhs_panel  x23 k_left  z0 a_0 ...  z1 a_0 ...  z2 a_0  z3 a_0
-//  z4 raw_0 ...  z5 b_1  z22 flip  p0 all  p1 all_rows  za0 f_0  za1 f_1  za2 tile_0_0
-//  za3 tile_0_1
+//  z4 raw_0 ...  z5 b_1  p0 all  p1 all_rows  za0 f_0  za1 f_1  za2 tile_0_0  za3 tile_0_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -146,6 +145,11 @@ tw_matmul_clamp_f16_qsi8d32p4svlx4_qai4c32p16svlx4_4svlx8svl_sme2_kleidiai_block
   5:
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
+  adr x9, 4f
+  .inst 0xe11f8000 + (9 << 5) // ldr zt0, [x9]
+  b 5f
+  4: .word -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7
+  5:
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, #0
   cnth x5, all, mul #1
@@ -176,7 +180,6 @@ L(m):
   mov x9, #2
   mul x19, x4, x9                                        // beyond
   ptrue p0.b                                             // all
-  mov z22.b, #136                                        // flip
   ptrue p1.s                                             // all_rows
   mov x9, #0                                             // row
   mov x10, #8                                            // row
@@ -205,43 +208,35 @@ L(block):
 L(k):
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x20, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x20, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x20, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x20, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x20, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x20, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -318,43 +313,35 @@ L(block_2):
 L(k_2):
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x20, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x20, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x20, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x20, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x20, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x20, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -407,43 +394,35 @@ L(block_3):
 L(k_3):
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x20, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x20, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x20, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x20, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x20, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x20, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -505,36 +484,28 @@ L(block_4):
 L(k_4):
   .inst 0xa0408000 + ((0 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x24, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x25, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x25, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x25, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x25, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (24 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x24, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x25, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x25, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x25, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x25, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   addvl x24, x24, #8
@@ -605,36 +576,28 @@ L(k_4_done):
 L(k_5):
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x20, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x20, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x20, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x20, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x20, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x20, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   addvl x22, x22, #8
@@ -714,36 +677,28 @@ L(block_5):
 L(k_6):
   .inst 0xa0408000 + ((0 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x23, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x24, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x24, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x24, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x24, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (23 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x23, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x24, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x24, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x24, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x24, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   addvl x23, x23, #8
@@ -870,36 +825,28 @@ L(k_6_done):
 L(k_7):
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x20, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x20, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x20, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x20, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x20, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x20, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x20, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   addvl x22, x22, #8

@@ -6,7 +6,7 @@
 //     | 32svl x k bits of codes | 4svl f32 x sums a block | 4svl f32 x scales a block |
 // rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|offsets:f32/b|scales:f32/b|bias:f32] (646e87c2b18154b6)
 //     | 64svl x k bits of codes | 16svl f32 x offsets a block | 16svl f32 x scales a block | 16svl f32 x bias |
-// tile 4svl x 8svl: needs 22 vector registers on sme2 (21 operands + 1 mask), 32 exist
+// tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qai4c32p.yaml (3e887c36ec403362)
 // again  tilewright generate
@@ -17,8 +17,7 @@
 //  x20 blocks  x21 -  x22 lhs_panel  x23 scales  z0 a_0 ...  z1 a_0 ...  z2 a_0 ...  z3 a_0 ...
 //  z4 raw_0 ...  z5 b_1 ...  z6 real  z7 real  z8 real  z9 real  z10 real  z11 real  z12 real
 //  z13 real  z14 real  z15 real  z16 scale_0 ...  z17 x  z18 x  z19 x  z20 scale_rows
-//  z21 scale_rows  z22 flip  p0 all  p1 all_rows  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...
-//  za3 tile_0_1
+//  z21 scale_rows  p0 all  p1 all_rows  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...  za3 tile_0_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -139,6 +138,11 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qai4c32p16svlx4_4svlx8svl_sme2_kleidiai_f32_a
   5:
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
+  adr x9, 4f
+  .inst 0xe11f8000 + (9 << 5) // ldr zt0, [x9]
+  b 5f
+  4: .word -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7
+  5:
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, #0
   cnth x5, all, mul #1
@@ -166,7 +170,6 @@ L(m):
   mov x9, #2
   mul x15, x4, x9                                        // beyond
   ptrue p0.b                                             // all
-  mov z22.b, #136                                        // flip
   ptrue p1.s                                             // all_rows
   mov x9, #0                                             // row
   mov x10, #8                                            // row
@@ -192,43 +195,35 @@ L(k):
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -297,43 +292,35 @@ L(k_2):
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -378,43 +365,35 @@ L(k_3):
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -467,36 +446,28 @@ L(k_4):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   add x11, x19, x15                                      // scales
@@ -555,36 +526,28 @@ L(k_4):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   add x11, x19, x15                                      // scales
@@ -654,36 +617,28 @@ L(k_5):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   add x11, x19, x15                                      // scales
@@ -798,36 +753,28 @@ L(k_5):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x19, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x19, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x19, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x19, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x19, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x19, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x19, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z22.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   add x11, x19, x15                                      // scales

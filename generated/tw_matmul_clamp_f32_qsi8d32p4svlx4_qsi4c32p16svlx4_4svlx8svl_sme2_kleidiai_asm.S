@@ -6,7 +6,7 @@
 //     | 32svl x k bits of codes | 4svl f16 x scales a block |
 // rhs i4 n16svl kr4 pair=next uu k%32 b32 [data/b|scales:f16/B] (dcbafc77a5ba6966)
 //     | 64svl x k bits of codes | 16svl f16 x scales a block |
-// tile 4svl x 8svl: needs 22 vector registers on sme2 (21 operands + 1 mask), 32 exist
+// tile 4svl x 8svl: needs 21 vector registers on sme2 (21 operands), 32 exist
 //
 // from   specs/matmul_clamp_f32_qsi8d32p_qsi4c32p.yaml (4b95d59966c3a31a)
 // again  tilewright generate
@@ -16,8 +16,8 @@
 //  x19 field  x9 row  x10 row  x11 k_left  x12 field  x13 lhs_panel  x14 m_left  x15 codes
 //  x20 blocks  x21 -  x22 lhs_panel  z0 a_0 ...  z1 a_0 ...  z2 a_0 ...  z3 a_0 ...  z4 raw_0 ...
 //  z5 b_1 ...  z6 real  z7 real  z8 real  z9 real  z10 real  z11 real  z12 real  z13 real  z14 real
-//  z15 real  z16 scale_0 ...  z17 x  z18 x  z19 x  z20 flip  z21 scales  p0 all  p1 all_rows
-//  za0 f_0 ...  za1 f_1 ...  za2 tile_0_0 ...  za3 tile_0_1
+//  z15 real  z16 scale_0 ...  z17 x  z18 x  z19 x  z20 scales  p0 all  p1 all_rows  za0 f_0 ...
+//  za1 f_1 ...  za2 tile_0_0 ...  za3 tile_0_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
@@ -138,6 +138,11 @@ tw_matmul_clamp_f32_qsi8d32p4svlx4_qsi4c32p16svlx4_4svlx8svl_sme2_kleidiai_asm:
   5:
   ldr x1, [x0, #8*2]                                     // n_left
   mov x2, #0                                             // column_bytes
+  adr x9, 4f
+  .inst 0xe11f8000 + (9 << 5) // ldr zt0, [x9]
+  b 5f
+  4: .word -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7
+  5:
   ldr x3, [x0, #8*10]                                    // rhs_panel
   mov x4, #0
   cnth x5, all, mul #1
@@ -163,7 +168,6 @@ L(m):
   mov x11, #-32                                          // k_padded
   and x11, x11, x9
   ptrue p0.b                                             // all
-  mov z20.b, #136                                        // flip
   ptrue p1.s                                             // all_rows
   mov x9, #0                                             // row
   mov x10, #8                                            // row
@@ -200,48 +204,40 @@ L(k):
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   ld1h {z0.s}, p7/z, [x12, #0, mul vl]                   // scales
-  fcvt z21.s, p7/m, z0.h                                 // scales
+  fcvt z20.s, p7/m, z0.h                                 // scales
   ld1h {z0.s}, p7/z, [x19, #0, mul vl]                   // scale
   fcvt z16.s, p7/m, z0.h                                 // scale_0
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 0, vgx4] // real, real, real, real
@@ -253,7 +249,7 @@ L(k):
   .inst 0xc0060c00 + ((10 - 8) << 13) + ((2 + 4) << 5) + 12 // mov {z12.d - z15.d}, za.d[w10, 2 + 4, vgx4] // real, real, real, real
   .inst 0xc132e000 + (12 << 5) + 12 // scvtf {z12.s - z15.s}, {z12.s - z15.s}
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // p_0
-  .inst 0x80800000 + (16 << 16) + (1 << 13) + (1 << 10) + (21 << 5) + 2 // fmopa za2.s, p1/m, p1/m, z21.s, z16.s // scales
+  .inst 0x80800000 + (16 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 2 // fmopa za2.s, p1/m, p1/m, z20.s, z16.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 16 // mov {z16.d - z19.d}, za.d[w9, 2 + 0, vgx4] // x, x, x, x
   .inst 0xc1a11800 + (16 << 16) + ((9 - 8) << 13) + (0 << 5) + 0 + 4 * 0 // fmla za.s[w9, 0 + 4 * 0, vgx4], {z0.s - z3.s}, {z16.s - z19.s} // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 4, vgx4] // x, x, x, x
@@ -273,7 +269,7 @@ L(k):
   .inst 0xc0060c00 + ((10 - 8) << 13) + ((3 + 4) << 5) + 12 // mov {z12.d - z15.d}, za.d[w10, 3 + 4, vgx4] // real, real, real, real
   .inst 0xc132e000 + (12 << 5) + 12 // scvtf {z12.s - z15.s}, {z12.s - z15.s}
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // p_0
-  .inst 0x80800000 + (16 << 16) + (1 << 13) + (1 << 10) + (21 << 5) + 2 // fmopa za2.s, p1/m, p1/m, z21.s, z16.s // scales
+  .inst 0x80800000 + (16 << 16) + (1 << 13) + (1 << 10) + (20 << 5) + 2 // fmopa za2.s, p1/m, p1/m, z20.s, z16.s // scales
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 0) << 5) + 16 // mov {z16.d - z19.d}, za.d[w9, 2 + 0, vgx4] // x, x, x, x
   .inst 0xc1a11800 + (16 << 16) + ((9 - 8) << 13) + (0 << 5) + 1 + 4 * 0 // fmla za.s[w9, 1 + 4 * 0, vgx4], {z0.s - z3.s}, {z16.s - z19.s} // f
   .inst 0xc0060c00 + ((9 - 8) << 13) + ((2 + 4) << 5) + 0 // mov {z0.d - z3.d}, za.d[w9, 2 + 4, vgx4] // x, x, x, x
@@ -303,43 +299,35 @@ L(k_2):
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -382,43 +370,35 @@ L(k_3):
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_0_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc08a4000 + (4 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z4[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 3 // smopa za3.s, p0/m, p0/m, z0.b, z5.b // tile_0_1
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 4 // luti4 {z4.b, z5.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z4.b // tile_0_0
   .inst 0xa0800000 + (5 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // smopa za3.s, p0/m, p0/m, z1.b, z5.b // tile_0_1
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 3 // smopa za3.s, p0/m, p0/m, z2.b, z1.b // tile_0_1
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc08a4000 + (0 << 5) + 0 // luti4 {z0.b, z1.b}, zt0, z0[0] // b_0, b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // smopa za3.s, p0/m, p0/m, z3.b, z1.b // tile_0_1
@@ -470,36 +450,28 @@ L(k_4):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   ld1h {z0.s}, p7/z, [x19, #0, mul vl]                   // scale
@@ -553,36 +525,28 @@ L(k_4):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   ld1h {z0.s}, p7/z, [x19, #1, mul vl]                   // scale
@@ -655,36 +619,28 @@ L(k_5):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_0
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[0] // b_0
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_0
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_0
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_0
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (0 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[0] // b_0
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_0
   ld1h {z0.s}, p7/z, [x19, #0, mul vl]                   // scale
@@ -794,36 +750,28 @@ L(k_5):
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // sum_1
   .inst 0xa0408000 + ((0 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 0, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #0, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x15, #2, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x15, #4, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x15, #6, mul vl]                              // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   .inst 0xa0408000 + ((1 & 15) << 16) + (22 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x22, #4 * 1, mul vl] // a_0, a_0, a_0, a_0
   ldr z4, [x15, #8, mul vl]                              // raw_0
-  eor z4.d, z4.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (4 << 5) + 4 // luti4 z4.b, zt0, z4[1] // b_1
   .inst 0xa0800000 + (4 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 2 // smopa za2.s, p0/m, p0/m, z0.b, z4.b // tile_0_1
   ldr z0, [x15, #10, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // smopa za2.s, p0/m, p0/m, z1.b, z0.b // tile_0_1
   ldr z0, [x15, #12, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 2 // smopa za2.s, p0/m, p0/m, z2.b, z0.b // tile_0_1
   ldr z0, [x15, #14, mul vl]                             // raw_0
-  eor z0.d, z0.d, z20.d                                  // signed
   .inst 0xc0ca0000 + (1 << 14) + (0 << 5) + 0 // luti4 z0.b, zt0, z0[1] // b_1
   .inst 0xa0800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // smopa za2.s, p0/m, p0/m, z3.b, z0.b // tile_0_1
   ld1h {z0.s}, p7/z, [x19, #1, mul vl]                   // scale

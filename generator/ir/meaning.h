@@ -20,8 +20,7 @@ struct Machine {
   std::vector<bool> frame_written = {};
   bool active[last_mode + 1] = {};  ///< by Mode
   uint8_t table[4] = {};            ///< what table_load() read
-  bool has_table = false;
-  bool has_halves = false;  ///< the table is that of table_halves()
+  enum class Table { nibbles, given, halves, raised } held = Table::nibbles;
 
   void require(Mode mode) const;  ///< throws Fault
 };

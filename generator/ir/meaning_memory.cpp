@@ -51,14 +51,17 @@ void table_load(const Step& s, Machine& m) {
   m.require(Mode::nibble_table);
   m.memory.read(address(s, 0), values, sizeof values);
   for (size_t i = 0; i < 4; ++i) m.table[i] = values[4 * i];
-  m.has_table = true;
-  m.has_halves = false;
+  m.held = Machine::Table::given;
 }
 
 void table_halves(const Step&, Machine& m) {
   m.require(Mode::nibble_table);
-  m.has_table = false;
-  m.has_halves = true;
+  m.held = Machine::Table::halves;
+}
+
+void table_raised(const Step&, Machine& m) {
+  m.require(Mode::nibble_table);
+  m.held = Machine::Table::raised;
 }
 
 void store(const Step& s, Machine& m) {

@@ -69,8 +69,18 @@ void nibbles(const Step& s, uint8_t* to) {
   }
 }
 
+void raised_nibbles(const Step& s, Machine& m) {
+  if (m.held != Machine::Table::raised) throw Fault("the table is not that of raised nibbles");
+  uint8_t to[longest_vector];
+  for (size_t i = 0; i < s.to.bytes; ++i) {
+    const size_t nibble = static_cast<size_t>(s.imm) * s.to.bytes + i;
+    to[i] = static_cast<uint8_t>((s.arg[0].at[nibble / 2] >> (nibble % 2 * 4) & 15) - 8);
+  }
+  std::memcpy(s.to.at, to, s.to.bytes);
+}
+
 void table_values(const Step& s, Machine& m) {
-  if (!m.has_table) throw Fault("no table was loaded");
+  if (m.held != Machine::Table::given) throw Fault("no table was loaded");
   uint8_t to[longest_vector];
   for (size_t i = 0; i < s.to.bytes; ++i) {
     const size_t code = static_cast<size_t>(s.imm) * s.to.bytes + i;
@@ -80,7 +90,7 @@ void table_values(const Step& s, Machine& m) {
 }
 
 void nibble_halves(const Step& s, Machine& m) {
-  if (!m.has_halves) throw Fault("the table is not that of halves");
+  if (m.held != Machine::Table::halves) throw Fault("the table is not that of halves");
   uint8_t to[longest_vector];
   const size_t lanes = s.to.bytes / 2;
   for (size_t i = 0; i < lanes; ++i) {

@@ -227,6 +227,7 @@ class KernelWriter {
       b_.op(OpCode::table_load, {b_.arg(ArgField::lookup)});
     }
     if (multiplies_as_halves(*v_.family.lhs, *v_.family.rhs)) b_.op(OpCode::table_halves, {});
+    if (looks_up_raised(v_)) b_.op(OpCode::table_raised, {});
     choose_prefetch_step();
     std::vector<Value> inits = {named(n, "n_left"), first_column};
     push(inits, start(ArgField::rhs, rhs_span_));

@@ -167,23 +167,23 @@ class Decoder {
   Value mask_ = no_value, top_mask_ = no_value;
   std::vector<Value> values_;  ///< the table: a vector, or its bytes four at a time
 };
+/// Whether nibbles that are unsigned are looked up in a table of their own.
+bool looks_up_raised(const Variant& v);
 /// Vectors of bytes of one of codes that are neighbors in k, NibblePair::next: two of nibbles, four
 /// of codes of 2 bits, for as many columns each.
 class TableDecoder {
  public:
-  explicit TableDecoder(const Variant& v)
-      : count_(byte_codes(v.rhs)), flips_(v.rhs.order.low_unsigned && count_ == 2) {}
+  explicit TableDecoder(const Variant& v);
   /// Vectors of bytes in one of codes.
   [[nodiscard]] int64_t count() const { return count_; }
   /// As Decoder::prepare().
   void prepare(const Tile1& t);
   [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
-  /// One of them, of codes that prepare() need not know.
-  [[nodiscard]] Value operand(const Tile1& t, Value raw, int64_t i, int64_t vector) const;
 
  private:
   int64_t count_;
-  bool flips_;  ///< the table is one of signed nibbles
+  OpCode code_;
+  bool flips_;  ///< the table is one of signed nibbles, and these are not
   Value flip_ = no_value;
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.

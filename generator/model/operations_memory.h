@@ -16,6 +16,8 @@ OP(load_pred_dup, "p n -> v", "bo", load_pred_dup, .whole = Whole::segment,
 OP(table_load, "n", "", table_load, .memory = MemoryUse::reads)
 /* -8 to 7 as f16: the table of nibble_halves, in the same place */
 OP(table_halves, "", "", table_halves)
+/* -8 to 7 as bytes: the table of raised_nibbles, likewise */
+OP(table_raised, "", "", table_raised)
 OP(store, "n v", "o", store, .memory = MemoryUse::writes)
 /* store, not to be kept in caches; aligned to its length */
 OP(store_stream, "n v", "o", store_stream, .memory = MemoryUse::writes)

@@ -136,6 +136,7 @@ class RowWriter {
     };
     if (has(OpCode::table_values)) emit(OpCode::table_load, {inputs_});
     if (has(OpCode::nibble_halves)) emit(OpCode::table_halves, {});
+    if (has(OpCode::raised_nibbles)) emit(OpCode::table_raised, {});
   }
 
   Value make_vector(const Operand& operand, Length bytes) {

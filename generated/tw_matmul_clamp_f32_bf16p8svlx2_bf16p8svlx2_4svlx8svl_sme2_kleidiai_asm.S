@@ -8,38 +8,38 @@
 //     | 8svl f32 x bias | 128svl x k bits of codes |
 // tile 4svl x 8svl: needs 5 vector registers on sme2 (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (da945909bf2519fe)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (0179daf5a24ec67e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x9 -  x10 m_left  x11 codes  x12 k_padded  x13 k_left  x14 rhs_panel  z0 b_0 ...
-//  z1 b_1 ...  z2 a_0 ...  z3 b_1  z4 a_0  p0 all  za0 tile_0_0  za1 tile_0_1
+//  x7 lhs_panel  x9 -  x10 m_left  x11 codes  x12 k_padded  x13 k_left  x14 rhs_panel  x15 part
+//  z0 b_0 ...  z1 b_1 ...  z2 a_0 ...  z3 b_1  z4 a_0  p0 all  za0 tile_0_0  za1 tile_0_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
-  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm, %function
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm:
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm
+  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm, %function
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
-_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm:
+  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm
+_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
-  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm
+  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm:
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -63,7 +63,7 @@ tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm:
   str d15, [sp, #56]
   .cfi_offset d15, -8
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
+  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm
   hint #34
   .seh_nop
   sub sp, sp, #64
@@ -145,7 +145,7 @@ L(m):
   add x11, x7, x11                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
-  lsr x13, x12, #4                                       // k_steps
+  lsr x13, x12, #5                                       // k_steps
   mov x14, x3                                            // rhs_panel
   cbz x13, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
@@ -177,17 +177,47 @@ L(k):
   ldr z0, [x11, #12, mul vl]                             // a_0
   .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
   .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
-  ldr z0, [x11, #14, mul vl]                             // a_0
-  ldr z1, [x14, #16, mul vl]                             // b_0
-  ldr z2, [x14, #17, mul vl]                             // b_1
+  ldr z4, [x11, #14, mul vl]                             // a_0
+  .inst 0xa0408000 + ((4 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 4, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (0 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z4.h, z0.h // tile_0_0
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z4.h, z1.h // tile_0_1
+  ldr z0, [x11, #16, mul vl]                             // a_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  ldr z4, [x11, #18, mul vl]                             // a_0
+  .inst 0xa0408000 + ((5 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 5, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (0 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z4.h, z0.h // tile_0_0
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z4.h, z1.h // tile_0_1
+  ldr z0, [x11, #20, mul vl]                             // a_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  ldr z4, [x11, #22, mul vl]                             // a_0
+  .inst 0xa0408000 + ((6 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 6, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (0 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z4.h, z0.h // tile_0_0
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z4.h, z1.h // tile_0_1
+  ldr z0, [x11, #24, mul vl]                             // a_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  ldr z4, [x11, #26, mul vl]                             // a_0
+  .inst 0xa0408000 + ((7 & 15) << 16) + (14 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x14, #4 * 7, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (0 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z4.h, z0.h // tile_0_0
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (4 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z4.h, z1.h // tile_0_1
+  ldr z0, [x11, #28, mul vl]                             // a_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  ldr z0, [x11, #30, mul vl]                             // a_0
+  ldr z1, [x14, #32, mul vl]                             // b_0
+  ldr z2, [x14, #33, mul vl]                             // b_1
   .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
   .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
-  addvl x11, x11, #16
-  addvl x14, x14, #16
+  rdvl x15, #16                                          // part
+  add x11, x11, x15, lsl #1
+  rdvl x15, #16                                          // part
+  add x14, x14, x15, lsl #1
   subs x13, x13, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x13, #15
+  mov x13, #31
   and x13, x13, x12
   lsr x12, x13, #1                                       // k_rest
   cbz x12, L(k_rest_done)
@@ -319,7 +349,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_u16_asm
+  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme2_kleidiai_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note

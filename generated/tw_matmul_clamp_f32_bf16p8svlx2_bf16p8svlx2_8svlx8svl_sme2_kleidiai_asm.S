@@ -8,39 +8,39 @@
 //     | 8svl f32 x bias | 128svl x k bits of codes |
 // tile 8svl x 8svl: needs 5 vector registers on sme2 (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (da945909bf2519fe)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (0179daf5a24ec67e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x9 m_left  x10 k_left  x11 k_padded  x12 lhs_panel  x13 rhs_panel  z0 a_0 ...
-//  z1 a_1 ...  z2 a_0  z3 a_1  z4 b_0  z5 b_1  z6 b_0  z7 b_1  p0 all  za0 tile_0_0  za1 tile_0_1
-//  za2 tile_1_0  za3 tile_1_1
+//  x7 lhs_panel  x9 m_left  x10 k_left  x11 k_padded  x12 lhs_panel  x13 rhs_panel  x14 part
+//  z0 a_0 ...  z1 a_1 ...  z2 a_0  z3 a_1  z4 b_0  z5 b_1  z6 b_0  z7 b_1  p0 all  za0 tile_0_0
+//  za1 tile_0_1  za2 tile_1_0  za3 tile_1_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
-  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm, %function
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm:
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm
+  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm, %function
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
-_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm:
+  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm
+_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
-  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm
+  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm:
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -64,7 +64,7 @@ tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm:
   str d15, [sp, #56]
   .cfi_offset d15, -8
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
+  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm
   hint #34
   .seh_nop
   sub sp, sp, #64
@@ -144,7 +144,7 @@ L(m):
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_1_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_1_1
-  lsr x10, x11, #4                                       // k_steps
+  lsr x10, x11, #5                                       // k_steps
   mov x12, x7                                            // lhs_panel
   mov x13, x3                                            // rhs_panel
   cbz x10, L(k_done)
@@ -188,18 +188,60 @@ L(k):
   .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z7.h // tile_0_1
   .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z6.h // tile_1_0
   .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z7.h // tile_1_1
-  ldr z0, [x13, #16, mul vl]                             // b_0
-  ldr z1, [x13, #17, mul vl]                             // b_1
+  .inst 0xa0408000 + ((4 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 4, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z2.h, z4.h // tile_0_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z2.h, z5.h // tile_0_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z3.h, z4.h // tile_1_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z3.h, z5.h // tile_1_1
+  .inst 0xa0408000 + ((4 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 4, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z6.h // tile_0_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z7.h // tile_0_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z6.h // tile_1_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z7.h // tile_1_1
+  .inst 0xa0408000 + ((5 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 5, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z2.h, z4.h // tile_0_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z2.h, z5.h // tile_0_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z3.h, z4.h // tile_1_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z3.h, z5.h // tile_1_1
+  .inst 0xa0408000 + ((5 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 5, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z6.h // tile_0_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z7.h // tile_0_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z6.h // tile_1_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z7.h // tile_1_1
+  .inst 0xa0408000 + ((6 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 6, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z2.h, z4.h // tile_0_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z2.h, z5.h // tile_0_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z3.h, z4.h // tile_1_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z3.h, z5.h // tile_1_1
+  .inst 0xa0408000 + ((6 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 6, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z6.h // tile_0_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z7.h // tile_0_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z6.h // tile_1_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z7.h // tile_1_1
+  .inst 0xa0408000 + ((7 & 15) << 16) + (13 << 5) + 4 // ld1b {z4.b, z5.b, z6.b, z7.b}, pn8/z, [x13, #4 * 7, mul vl] // b_0, b_1, b_0, b_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z2.h, z4.h // tile_0_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z2.h, z5.h // tile_0_1
+  .inst 0x81800000 + (4 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z3.h, z4.h // tile_1_0
+  .inst 0x81800000 + (5 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z3.h, z5.h // tile_1_1
+  .inst 0xa0408000 + ((7 & 15) << 16) + (12 << 5) + 0 // ld1b {z0.b, z1.b, z2.b, z3.b}, pn8/z, [x12, #4 * 7, mul vl] // a_0, a_1, a_0, a_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z6.h // tile_0_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z7.h // tile_0_1
+  .inst 0x81800000 + (6 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z6.h // tile_1_0
+  .inst 0x81800000 + (7 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z7.h // tile_1_1
+  ldr z0, [x13, #32, mul vl]                             // b_0
+  ldr z1, [x13, #33, mul vl]                             // b_1
   .inst 0x81800000 + (0 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z2.h, z0.h // tile_0_0
   .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (2 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z2.h, z1.h // tile_0_1
   .inst 0x81800000 + (0 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z3.h, z0.h // tile_1_0
   .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (3 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z3.h, z1.h // tile_1_1
-  addvl x12, x12, #16
-  addvl x13, x13, #16
+  rdvl x14, #16                                          // part
+  add x12, x12, x14, lsl #1
+  rdvl x14, #16                                          // part
+  add x13, x13, x14, lsl #1
   subs x10, x10, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x10, #15
+  mov x10, #31
   and x10, x10, x11
   lsr x10, x10, #1                                       // k_rest
   cbz x10, L(k_rest_done)
@@ -352,7 +394,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_u16_asm
+  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme2_kleidiai_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note

@@ -8,38 +8,38 @@
 //     | 8svl f32 x bias | 128svl x k bits of codes |
 // tile 8svl x 8svl: needs 5 vector registers on sme (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (da945909bf2519fe)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (0179daf5a24ec67e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  z0 a_0  z1 a_1
-//  z2 b_0  z3 b_1  p0 all  za0 tile_0_0  za1 tile_0_1  za2 tile_1_0  za3 tile_1_1
+//  x7 lhs_panel  x8 m_left  x9 k_left  x10 k_padded  x11 lhs_panel  x12 rhs_panel  x13 part  z0 a_0
+//  z1 a_1  z2 b_0  z3 b_1  p0 all  za0 tile_0_0  za1 tile_0_1  za2 tile_1_0  za3 tile_1_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
-  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm, %function
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm:
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
+  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm, %function
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
-_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm:
+  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
+_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
-  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
+  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm:
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -63,7 +63,7 @@ tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm:
   str d15, [sp, #56]
   .cfi_offset d15, -8
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
+  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
   hint #34
   .seh_nop
   sub sp, sp, #64
@@ -136,7 +136,7 @@ L(m):
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
   .inst 0xc0080000 + (0x11 << 2) // zero {za2.s}         // tile_1_0
   .inst 0xc0080000 + (0x11 << 3) // zero {za3.s}         // tile_1_1
-  lsr x9, x10, #4                                        // k_steps
+  lsr x9, x10, #5                                        // k_steps
   mov x11, x7                                            // lhs_panel
   mov x12, x3                                            // rhs_panel
   cbz x9, L(k_done)
@@ -208,12 +208,78 @@ L(k):
   .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
   .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
   .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
-  addvl x11, x11, #16
-  addvl x12, x12, #16
+  ldr z0, [x11, #16, mul vl]                             // a_0
+  ldr z1, [x11, #17, mul vl]                             // a_1
+  ldr z2, [x12, #18, mul vl]                             // b_0
+  ldr z3, [x12, #19, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #18, mul vl]                             // a_0
+  ldr z1, [x11, #19, mul vl]                             // a_1
+  ldr z2, [x12, #20, mul vl]                             // b_0
+  ldr z3, [x12, #21, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #20, mul vl]                             // a_0
+  ldr z1, [x11, #21, mul vl]                             // a_1
+  ldr z2, [x12, #22, mul vl]                             // b_0
+  ldr z3, [x12, #23, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #22, mul vl]                             // a_0
+  ldr z1, [x11, #23, mul vl]                             // a_1
+  ldr z2, [x12, #24, mul vl]                             // b_0
+  ldr z3, [x12, #25, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #24, mul vl]                             // a_0
+  ldr z1, [x11, #25, mul vl]                             // a_1
+  ldr z2, [x12, #26, mul vl]                             // b_0
+  ldr z3, [x12, #27, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #26, mul vl]                             // a_0
+  ldr z1, [x11, #27, mul vl]                             // a_1
+  ldr z2, [x12, #28, mul vl]                             // b_0
+  ldr z3, [x12, #29, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #28, mul vl]                             // a_0
+  ldr z1, [x11, #29, mul vl]                             // a_1
+  ldr z2, [x12, #30, mul vl]                             // b_0
+  ldr z3, [x12, #31, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  ldr z0, [x11, #30, mul vl]                             // a_0
+  ldr z1, [x11, #31, mul vl]                             // a_1
+  ldr z2, [x12, #32, mul vl]                             // b_0
+  ldr z3, [x12, #33, mul vl]                             // b_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z2.h // tile_0_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z3.h // tile_0_1
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 2 // bfmopa za2.s, p0/m, p0/m, z1.h, z2.h // tile_1_0
+  .inst 0x81800000 + (3 << 16) + (0 << 13) + (0 << 10) + (1 << 5) + 3 // bfmopa za3.s, p0/m, p0/m, z1.h, z3.h // tile_1_1
+  rdvl x13, #16                                          // part
+  add x11, x11, x13, lsl #1
+  rdvl x13, #16                                          // part
+  add x12, x12, x13, lsl #1
   subs x9, x9, #1                                        // next k
   b.hi L(k)
 L(k_done):
-  mov x9, #15
+  mov x9, #31
   and x9, x9, x10
   lsr x9, x9, #1                                         // k_rest
   cbz x9, L(k_rest_done)
@@ -367,7 +433,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_u16_asm
+  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_8svlx8svl_sme_kleidiai_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note

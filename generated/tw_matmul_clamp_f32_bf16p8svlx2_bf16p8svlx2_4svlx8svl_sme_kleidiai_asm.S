@@ -8,38 +8,38 @@
 //     | 8svl f32 x bias | 128svl x k bits of codes |
 // tile 4svl x 8svl: needs 5 vector registers on sme (1 accumulator + 4 operands), 32 exist
 //
-// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (da945909bf2519fe)
+// from   specs/matmul_clamp_f32_bf16p_bf16p.yaml (0179daf5a24ec67e)
 // again  tilewright generate
 //
 // Registers in loop k:
 //  x0 args  x1 n_left  x2 column_bytes  x3 rhs_panel  x4 n_left  x5 m_left  x6 dst_tile
-//  x7 lhs_panel  x8 -  x9 m_left  x10 codes  x11 k_padded  x12 k_left  x13 rhs_panel  z0 a_0
-//  z1 b_0  z2 b_1  p0 all  za0 tile_0_0  za1 tile_0_1
+//  x7 lhs_panel  x8 -  x9 m_left  x10 codes  x11 k_padded  x12 k_left  x13 rhs_panel  x14 part
+//  z0 a_0  z1 b_0  z2 b_1  p0 all  za0 tile_0_0  za1 tile_0_1
 #if defined(__aarch64__) && !defined(__AARCH64EB__) && (defined(__ELF__) || defined(__APPLE__) || defined(_WIN32))
   .arch armv8.2-a+sve
 #if defined(__ELF__)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
-  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm, %function
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm:
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
+  .type tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm, %function
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm:
 #elif defined(__APPLE__)
 #define L(name) L##name
   .text
   .balign 64
-  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
-_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm:
+  .globl _tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
+_tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm:
 #elif defined(_WIN32)
 #define L(name) .L##name
   .text
   .balign 64
-  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
-  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
+  .globl tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
+  .def tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
   .scl 2
   .type 32
   .endef
-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm:
+tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm:
 #endif
 #if defined(__ELF__) || defined(__APPLE__)
   .cfi_startproc
@@ -63,7 +63,7 @@ tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm:
   str d15, [sp, #56]
   .cfi_offset d15, -8
 #elif defined(_WIN32)
-  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
+  .seh_proc tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
   hint #34
   .seh_nop
   sub sp, sp, #64
@@ -138,7 +138,7 @@ L(m):
   add x10, x7, x10                                       // codes
   .inst 0xc0080000 + (0x11 << 0) // zero {za0.s}         // tile_0_0
   .inst 0xc0080000 + (0x11 << 1) // zero {za1.s}         // tile_0_1
-  lsr x12, x11, #4                                       // k_steps
+  lsr x12, x11, #5                                       // k_steps
   mov x13, x3                                            // rhs_panel
   cbz x12, L(k_done)
 #if defined(__ELF__) || defined(__APPLE__)
@@ -185,12 +185,54 @@ L(k):
   ldr z2, [x13, #17, mul vl]                             // b_1
   .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
   .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
-  addvl x10, x10, #16
-  addvl x13, x13, #16
+  ldr z0, [x10, #16, mul vl]                             // a_0
+  ldr z1, [x13, #18, mul vl]                             // b_0
+  ldr z2, [x13, #19, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #18, mul vl]                             // a_0
+  ldr z1, [x13, #20, mul vl]                             // b_0
+  ldr z2, [x13, #21, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #20, mul vl]                             // a_0
+  ldr z1, [x13, #22, mul vl]                             // b_0
+  ldr z2, [x13, #23, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #22, mul vl]                             // a_0
+  ldr z1, [x13, #24, mul vl]                             // b_0
+  ldr z2, [x13, #25, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #24, mul vl]                             // a_0
+  ldr z1, [x13, #26, mul vl]                             // b_0
+  ldr z2, [x13, #27, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #26, mul vl]                             // a_0
+  ldr z1, [x13, #28, mul vl]                             // b_0
+  ldr z2, [x13, #29, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #28, mul vl]                             // a_0
+  ldr z1, [x13, #30, mul vl]                             // b_0
+  ldr z2, [x13, #31, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  ldr z0, [x10, #30, mul vl]                             // a_0
+  ldr z1, [x13, #32, mul vl]                             // b_0
+  ldr z2, [x13, #33, mul vl]                             // b_1
+  .inst 0x81800000 + (1 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 0 // bfmopa za0.s, p0/m, p0/m, z0.h, z1.h // tile_0_0
+  .inst 0x81800000 + (2 << 16) + (0 << 13) + (0 << 10) + (0 << 5) + 1 // bfmopa za1.s, p0/m, p0/m, z0.h, z2.h // tile_0_1
+  rdvl x14, #16                                          // part
+  add x10, x10, x14, lsl #1
+  rdvl x14, #16                                          // part
+  add x13, x13, x14, lsl #1
   subs x12, x12, #1                                      // next k
   b.hi L(k)
 L(k_done):
-  mov x12, #15
+  mov x12, #31
   and x12, x12, x11
   lsr x11, x12, #1                                       // k_rest
   cbz x11, L(k_rest_done)
@@ -322,7 +364,7 @@ L(n_done):
   .seh_endproc
 #endif
 #if defined(__ELF__)
-  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_u16_asm
+  .size tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm, .-tw_matmul_clamp_f32_bf16p8svlx2_bf16p8svlx2_4svlx8svl_sme_kleidiai_asm
 #endif
 #if defined(__ELF__)
   .section .note.gnu.property,"a",%note
