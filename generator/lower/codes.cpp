@@ -187,22 +187,16 @@ Value Decoder::low_code(const Tile1& t, Value raw, int64_t vector, int i) const 
 bool looks_up_raised(const Variant& v) {
   const bool halves = multiplies_as_halves(*v.family.lhs, *v.family.rhs);
   return v.rhs.order.pair == NibblePair::next && v.rhs.order.low_unsigned &&
-         byte_codes(v.rhs) == 2 && !halves && v.isa->has(OpCode::raised_nibbles);
+         byte_codes(v.rhs) == 2 && !halves;
 }
 
-TableDecoder::TableDecoder(const Variant& v) : count_(byte_codes(v.rhs)) {
-  code_ = count_ != 2          ? OpCode::table_values
-          : looks_up_raised(v) ? OpCode::raised_nibbles
-                               : OpCode::nibbles;
-  flips_ = code_ == OpCode::nibbles && v.rhs.order.low_unsigned;
-}
-
-void TableDecoder::prepare(const Tile1& t) {
-  if (flips_) flip_ = splat32(t.b, 0x88888888U, "flip", Role::mask);
-}
+TableDecoder::TableDecoder(const Variant& v)
+    : count_(byte_codes(v.rhs)),
+      code_(count_ != 2          ? OpCode::table_values
+            : looks_up_raised(v) ? OpCode::raised_nibbles
+                                 : OpCode::nibbles) {}
 
 std::vector<Value> TableDecoder::operator()(const Tile1& t, Value raw, int64_t vector) const {
-  if (flips_) raw = t.b.op(OpCode::xor_, {raw, flip_}, {}, "signed", Role::operand);
   std::vector<Value> all;
   for (int64_t i = 0; i < count_; ++i) {
     all.push_back(t.b.op(code_, {raw}, {.imm = i}, fmt::format("b_{}", vector + i), Role::operand));

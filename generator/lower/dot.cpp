@@ -103,7 +103,7 @@ class DepthDot : public Multiplier {
   [[nodiscard]] int64_t group() const override { return decoder_.operands() * kr_; }
 
   void prepare(const Tile1& t) override {
-    from_table_ ? table_decoder_.prepare(t) : decoder_.prepare(t);
+    if (!from_table_) decoder_.prepare(t);
   }
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>& starts) override {

@@ -21,9 +21,7 @@ class GroupDot : public Accumulation {
 
   [[nodiscard]] int64_t group() const override { return segment_lanes * lane_k; }
 
-  void prepare(const Tile1& t) override {
-    if (columns_ == 2) decoder_.prepare(t);
-  }
+  void prepare(const Tile1&) override {}
 
   std::vector<Value> start(const Tile1& t, const std::vector<Start>&) override {
     std::vector<Value> tiles;

@@ -31,7 +31,6 @@ class Outer : public TileMultiplier {
   void prepare(const Tile1& t) override {
     all_ = t.b.op(OpCode::pred_all, {}, {.bits = bits_}, "all", Role::mask);
     if (operands() > 1) decoder_.prepare(t);
-    if (pair_ == NibblePair::next && !halves_) table_decoder_.prepare(t);
     if (is_raw()) mask_ = splat32(t.b, 0x0f0f0f0fU, "mask", Role::mask);
   }
 

@@ -176,15 +176,11 @@ class TableDecoder {
   explicit TableDecoder(const Variant& v);
   /// Vectors of bytes in one of codes.
   [[nodiscard]] int64_t count() const { return count_; }
-  /// As Decoder::prepare().
-  void prepare(const Tile1& t);
   [[nodiscard]] std::vector<Value> operator()(const Tile1& t, Value raw, int64_t vector) const;
 
  private:
   int64_t count_;
   OpCode code_;
-  bool flips_;  ///< the table is one of signed nibbles, and these are not
-  Value flip_ = no_value;
 };
 /// `bits` bits of an lhs row, from k on after the cursors, repeated over a vector.
 Value load_activation(const Tile1& t, const std::vector<Value>& lhs, int64_t row, int64_t k,
